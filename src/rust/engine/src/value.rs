@@ -1,0 +1,479 @@
+//! Values that cross the border of the engine.
+//!
+//! [`Value`] is JSON, the form of everything the engine decides on and sends over a wire. [`HostValue`] is what a
+//! host (R) handed over, with the things that the rules need and JSON loses: the vector type, names (also missing
+//! and repeated ones), the class attribute, NA against NULL, length one against scalar, and things that are no data.
+
+pub use serde_json::{Map, Value, json};
+
+/// A value as the host handed it over.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct HostValue {
+    /// The elements.
+    pub data: HostData,
+    /// Names, as long as the data; a missing name is `""`. `None` when there is no names attribute.
+    pub names: Option<Vec<String>>,
+    /// The explicit class attribute; empty without one.
+    pub class: Vec<String>,
+}
+
+/// The elements of a [`HostValue`]. `None` inside a vector is NA.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum HostData {
+    /// R's NULL.
+    #[default]
+    Null,
+    /// A logical vector.
+    Logical(Vec<Option<bool>>),
+    /// An integer vector (a factor's codes too; the host turns factors into labels before).
+    Integer(Vec<Option<i32>>),
+    /// A double vector; NaN and infinities stay numbers.
+    Double(Vec<Option<f64>>),
+    /// A character vector, valid UTF-8.
+    Character(Vec<Option<String>>),
+    /// A list (a data frame is one with that class).
+    List(Vec<HostValue>),
+    /// A function, by what is needed to call it.
+    Function(Signature),
+    /// A symbol.
+    Symbol(String),
+    /// An unevaluated call, deparsed.
+    Call(String),
+    /// Anything that is no data: environments, pointers, S4 objects, or a vector too large to look at.
+    Opaque(Opaque),
+}
+
+/// What the engine knows of something that stays with the host.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Opaque {
+    /// The host's word for its type, e.g. `environment`.
+    pub kind: String,
+    /// Its length.
+    pub length: usize,
+}
+
+/// The formals of a function, in order.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Signature {
+    /// One entry a formal; `...` is one of them.
+    pub formals: Vec<Formal>,
+}
+
+/// One formal argument.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Formal {
+    /// Its name; `...` for the dots.
+    pub name: String,
+    /// True when it has no default.
+    pub required: bool,
+}
+
+impl Signature {
+    /// Builds a signature from `(name, required)` pairs.
+    pub fn new<S: Into<String>>(formals: impl IntoIterator<Item = (S, bool)>) -> Self {
+        let formals = formals.into_iter().map(|(n, required)| Formal { name: n.into(), required }).collect();
+        Signature { formals }
+    }
+
+    /// True when `...` is a formal.
+    pub fn has_dots(&self) -> bool {
+        self.formals.iter().any(|f| f.name == "...")
+    }
+
+    /// True when the function can be called with `n` positional arguments: names are irrelevant, `...` absorbs a
+    /// surplus, and formals left over must have defaults.
+    pub fn accepts(&self, n: usize) -> bool {
+        let before = self.formals.iter().position(|f| f.name == "...");
+        let positional = before.unwrap_or(self.formals.len());
+        if before.is_none() && positional < n {
+            return false;
+        }
+        self.formals.iter().enumerate().all(|(i, f)| f.name == "..." || i < n.min(positional) || !f.required)
+    }
+}
+
+impl From<HostData> for HostValue {
+    fn from(data: HostData) -> Self {
+        HostValue { data, names: None, class: Vec::new() }
+    }
+}
+
+impl From<&str> for HostValue {
+    fn from(s: &str) -> Self {
+        HostData::Character(vec![Some(s.to_owned())]).into()
+    }
+}
+
+impl From<String> for HostValue {
+    fn from(s: String) -> Self {
+        HostData::Character(vec![Some(s)]).into()
+    }
+}
+
+impl From<bool> for HostValue {
+    fn from(b: bool) -> Self {
+        HostData::Logical(vec![Some(b)]).into()
+    }
+}
+
+impl From<i32> for HostValue {
+    fn from(i: i32) -> Self {
+        HostData::Integer(vec![Some(i)]).into()
+    }
+}
+
+impl From<f64> for HostValue {
+    fn from(x: f64) -> Self {
+        HostData::Double(vec![Some(x)]).into()
+    }
+}
+
+impl HostValue {
+    /// R's NULL.
+    pub fn null() -> Self {
+        HostValue::default()
+    }
+
+    /// A character vector without NA.
+    pub fn strings<S: Into<String>>(items: impl IntoIterator<Item = S>) -> Self {
+        HostData::Character(items.into_iter().map(|s| Some(s.into())).collect()).into()
+    }
+
+    /// An unnamed list.
+    pub fn list(items: impl IntoIterator<Item = HostValue>) -> Self {
+        HostData::List(items.into_iter().collect()).into()
+    }
+
+    /// A named list.
+    pub fn named<S: Into<String>>(items: impl IntoIterator<Item = (S, HostValue)>) -> Self {
+        let (names, values): (Vec<String>, Vec<HostValue>) = items.into_iter().map(|(n, v)| (n.into(), v)).unzip();
+        HostValue { data: HostData::List(values), names: Some(names), class: Vec::new() }
+    }
+
+    /// A function with these formals.
+    pub fn function<S: Into<String>>(formals: impl IntoIterator<Item = (S, bool)>) -> Self {
+        HostData::Function(Signature::new(formals)).into()
+    }
+
+    /// True for NULL.
+    pub fn is_null(&self) -> bool {
+        matches!(self.data, HostData::Null)
+    }
+
+    /// True for a function.
+    pub fn is_function(&self) -> bool {
+        matches!(self.data, HostData::Function(_))
+    }
+
+    /// True when the class attribute has `class`.
+    pub fn inherits(&self, class: &str) -> bool {
+        self.class.iter().any(|c| c == class)
+    }
+
+    /// True for a list that is not a data frame.
+    pub fn is_plain_list(&self) -> bool {
+        matches!(self.data, HostData::List(_)) && !self.inherits("data.frame")
+    }
+
+    /// The length as R counts it.
+    pub fn len(&self) -> usize {
+        match &self.data {
+            HostData::Null => 0,
+            HostData::Logical(v) => v.len(),
+            HostData::Integer(v) => v.len(),
+            HostData::Double(v) => v.len(),
+            HostData::Character(v) => v.len(),
+            HostData::List(v) => v.len(),
+            HostData::Function(_) | HostData::Symbol(_) | HostData::Call(_) => 1,
+            HostData::Opaque(o) => o.length,
+        }
+    }
+
+    /// True when [`len`](Self::len) is 0.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The value as a string when it is one non-NA string.
+    pub fn as_str(&self) -> Option<&str> {
+        match &self.data {
+            HostData::Character(v) => match v.as_slice() {
+                [Some(s)] => Some(s),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The value as a flag when it is TRUE or FALSE.
+    pub fn as_flag(&self) -> Option<bool> {
+        match &self.data {
+            HostData::Logical(v) => match v.as_slice() {
+                [Some(b)] => Some(*b),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The value as a finite number when it is one integer or double.
+    pub fn as_number(&self) -> Option<f64> {
+        let x = match &self.data {
+            HostData::Integer(v) => match v.as_slice() {
+                [Some(i)] => f64::from(*i),
+                _ => return None,
+            },
+            HostData::Double(v) => match v.as_slice() {
+                [Some(x)] => *x,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        x.is_finite().then_some(x)
+    }
+
+    /// All strings of a character vector without NA.
+    pub fn as_strings(&self) -> Option<Vec<&str>> {
+        match &self.data {
+            HostData::Character(v) => v.iter().map(|s| s.as_deref()).collect(),
+            _ => None,
+        }
+    }
+
+    /// The elements of a list.
+    pub fn items(&self) -> Option<&[HostValue]> {
+        match &self.data {
+            HostData::List(v) => Some(v),
+            _ => None,
+        }
+    }
+
+    /// The element of a list with exactly this name (the first one).
+    pub fn get(&self, name: &str) -> Option<&HostValue> {
+        let items = self.items()?;
+        let at = self.names.as_ref()?.iter().position(|n| n == name)?;
+        items.get(at)
+    }
+
+    /// Like [`get`](Self::get), but NULL counts as absent.
+    pub fn field(&self, name: &str) -> Option<&HostValue> {
+        self.get(name).filter(|v| !v.is_null())
+    }
+
+    /// Sets or adds an element of a named list; other values are left alone.
+    pub fn set(&mut self, name: &str, value: HostValue) {
+        let HostData::List(items) = &mut self.data else { return };
+        let names = self.names.get_or_insert_with(|| vec![String::new(); items.len()]);
+        match names.iter().position(|n| n == name) {
+            Some(at) => items[at] = value,
+            None => {
+                names.push(name.to_owned());
+                items.push(value);
+            }
+        }
+    }
+
+    /// True when every element has a name, none is empty and none is repeated (an empty list qualifies).
+    pub fn uniquely_named(&self) -> bool {
+        if self.is_empty() {
+            return true;
+        }
+        let Some(names) = &self.names else { return false };
+        let mut seen = std::collections::HashSet::new();
+        names.iter().all(|n| !n.is_empty() && seen.insert(n.as_str()))
+    }
+
+    /// How messages name the value: `NULL` or `a <class> of length <n>`; the value itself is never shown.
+    pub fn describe(&self) -> String {
+        if self.is_null() {
+            return "NULL".to_owned();
+        }
+        format!("a {} of length {}", self.class_word(), self.len())
+    }
+
+    /// The first class, implicit when there is no attribute.
+    pub fn class_word(&self) -> &str {
+        if let Some(c) = self.class.first() {
+            return c;
+        }
+        match &self.data {
+            HostData::Null => "NULL",
+            HostData::Logical(_) => "logical",
+            HostData::Integer(_) => "integer",
+            HostData::Double(_) => "numeric",
+            HostData::Character(_) => "character",
+            HostData::List(_) => "list",
+            HostData::Function(_) => "function",
+            HostData::Symbol(_) => "name",
+            HostData::Call(_) => "call",
+            HostData::Opaque(o) => &o.kind,
+        }
+    }
+
+    /// The value as JSON: a length-one vector is a scalar (unless its class has `AsIs`), a longer one an array, a
+    /// named list or named vector an object, NA is null.
+    ///
+    /// # Errors
+    /// The path and the reason for what JSON can't hold: functions, environments, NaN, infinities, lists with some
+    /// names missing or repeated.
+    pub fn to_json(&self) -> Result<Value, JsonError> {
+        to_json_at(self, &mut String::new())
+    }
+}
+
+/// Why a [`HostValue`] has no JSON form.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JsonError {
+    /// Where, as `a$b[[2]]`; empty for the value itself.
+    pub path: String,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+impl std::fmt::Display for JsonError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let at = if self.path.is_empty() { "the value" } else { &self.path };
+        write!(f, "{at} {}", self.problem)
+    }
+}
+
+fn fail<T>(path: &str, problem: impl Into<String>) -> Result<T, JsonError> {
+    Err(JsonError { path: path.to_owned(), problem: problem.into() })
+}
+
+fn number(x: f64, path: &str) -> Result<Value, JsonError> {
+    if x.is_nan() || x.is_infinite() {
+        return fail(path, "must be a finite number: JSON has no NaN and no infinity");
+    }
+    Ok(if x.fract() == 0.0 && x.abs() <= 9_007_199_254_740_992.0 { json!(x as i64) } else { json!(x) })
+}
+
+fn vector<T>(v: &[Option<T>], boxed: bool, path: &str, one: impl Fn(&T) -> Result<Value, JsonError>) -> Result<Value, JsonError> {
+    let scalar = |x: &Option<T>| x.as_ref().map_or(Ok(Value::Null), &one);
+    match v {
+        [x] if !boxed => scalar(x),
+        _ => v.iter().map(scalar).collect::<Result<Vec<_>, _>>().map(Value::Array).map_err(|mut e| {
+            e.path = path.to_owned();
+            e
+        }),
+    }
+}
+
+fn to_json_at(v: &HostValue, path: &mut String) -> Result<Value, JsonError> {
+    let boxed = v.inherits("AsIs");
+    if let (Some(names), true) = (&v.names, v.items().is_none() && !v.is_null()) {
+        return named_vector(v, names, path);
+    }
+    match &v.data {
+        HostData::Null => Ok(Value::Null),
+        HostData::Logical(x) => vector(x, boxed, path, |b| Ok(json!(b))),
+        HostData::Integer(x) => vector(x, boxed, path, |i| Ok(json!(i))),
+        HostData::Double(x) => vector(x, boxed, path, |d| number(*d, path)),
+        HostData::Character(x) => vector(x, boxed, path, |s| Ok(json!(s))),
+        HostData::List(items) => list(v, items, path),
+        HostData::Symbol(s) => Ok(json!(s)),
+        HostData::Function(_) => fail(path, "is a function, which JSON can't hold"),
+        HostData::Call(_) => fail(path, "is a call, which JSON can't hold"),
+        HostData::Opaque(o) => fail(path, format!("is {} {}, which JSON can't hold", article(&o.kind), o.kind)),
+    }
+}
+
+fn article(word: &str) -> &'static str {
+    if word.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
+}
+
+fn named_vector(v: &HostValue, names: &[String], path: &mut String) -> Result<Value, JsonError> {
+    let items: Vec<HostValue> = match &v.data {
+        HostData::Logical(x) => x.iter().map(|e| HostData::Logical(vec![*e]).into()).collect(),
+        HostData::Integer(x) => x.iter().map(|e| HostData::Integer(vec![*e]).into()).collect(),
+        HostData::Double(x) => x.iter().map(|e| HostData::Double(vec![*e]).into()).collect(),
+        HostData::Character(x) => x.iter().map(|e| HostData::Character(vec![e.clone()]).into()).collect(),
+        _ => return to_json_at(&HostValue { names: None, ..v.clone() }, path),
+    };
+    list(&HostValue { data: HostData::Null, names: Some(names.to_vec()), class: Vec::new() }, &items, path)
+}
+
+fn list(v: &HostValue, items: &[HostValue], path: &mut String) -> Result<Value, JsonError> {
+    let Some(names) = v.names.as_ref() else {
+        let mut out = Vec::with_capacity(items.len());
+        for (i, item) in items.iter().enumerate() {
+            let before = path.len();
+            path.push_str(&format!("[[{}]]", i + 1));
+            out.push(to_json_at(item, path)?);
+            path.truncate(before);
+        }
+        return Ok(Value::Array(out));
+    };
+    let mut out = Map::with_capacity(items.len());
+    for (name, item) in names.iter().zip(items) {
+        if name.is_empty() {
+            return fail(path, "has elements with a name and elements without");
+        }
+        let before = path.len();
+        if before > 0 {
+            path.push('$');
+        }
+        path.push_str(name);
+        let value = to_json_at(item, path)?;
+        if out.insert(name.clone(), value).is_some() {
+            return fail(path, "is given twice");
+        }
+        path.truncate(before);
+    }
+    Ok(Value::Object(out))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sig(formals: &[(&str, bool)]) -> Signature {
+        Signature::new(formals.iter().map(|(n, r)| (*n, *r)))
+    }
+
+    #[test]
+    fn functions_are_judged_by_position() {
+        let r = true;
+        assert!(!sig(&[("a", r), ("b", r), ("c", r), ("d", r), ("e", r), ("more", r)]).accepts(5));
+        assert!(!sig(&[("a", r), ("...", r), ("more", r)]).accepts(5));
+        assert!(!sig(&[("a", r), ("b", r), ("c", r), ("d", r)]).accepts(5));
+        assert!(sig(&[("a", r), ("b", r), ("c", r), ("d", r), ("e", r), ("o", false)]).accepts(5));
+        assert!(sig(&[("a", r), ("...", r), ("o", false)]).accepts(5));
+        assert!(sig(&[("...", r)]).accepts(5));
+        assert!(sig(&[]).accepts(0));
+    }
+
+    #[test]
+    fn length_one_is_a_scalar_unless_as_is() {
+        let mut tags = HostValue::from("a");
+        assert_eq!(tags.to_json(), Ok(json!("a")));
+        tags.class = vec!["AsIs".into()];
+        assert_eq!(tags.to_json(), Ok(json!(["a"])));
+    }
+
+    #[test]
+    fn whole_doubles_print_as_integers() {
+        assert_eq!(HostValue::from(1e15).to_json().map(|v| v.to_string()), Ok("1000000000000000".into()));
+        assert_eq!(HostValue::from(0.5).to_json().map(|v| v.to_string()), Ok("0.5".into()));
+    }
+
+    #[test]
+    fn what_json_cant_hold_is_named_by_its_path() {
+        let inner = HostValue::named([("f", HostValue::function([("x", true)]))]);
+        let v = HostValue::named([("a", HostValue::list([inner]))]);
+        assert_eq!(v.to_json().map_err(|e| e.path), Err("a[[1]]$f".into()));
+        let nan = HostValue::named([("x", HostValue::from(f64::NAN))]);
+        assert_eq!(nan.to_json().map_err(|e| e.path), Err("x".into()));
+        let mixed = HostValue { data: HostData::List(vec![1.into(), 2.into()]), names: Some(vec!["a".into(), "".into()]), class: vec![] };
+        assert!(mixed.to_json().is_err());
+        assert!(HostValue::named([("a", 1.into()), ("a", 2.into())]).to_json().is_err());
+    }
+
+    #[test]
+    fn na_is_null_and_named_vectors_are_objects() {
+        let v = HostValue { data: HostData::Double(vec![Some(1.0), None]), names: Some(vec!["a".into(), "b".into()]), class: vec![] };
+        assert_eq!(v.to_json(), Ok(json!({"a": 1, "b": null})));
+        assert_eq!(HostValue::named::<String>([]).to_json(), Ok(json!({})));
+        assert_eq!(HostValue::list([]).to_json(), Ok(json!([])));
+    }
+}

@@ -177,10 +177,16 @@ value_label <- function(value) {
 
 # atomic_label(1:7): "1, 2, 3, 4, 5, ..."
 atomic_label <- function(value) {
-  first <- one_line(as.character(utils::head(value, 5L)))
+  first <- utils::head(value, 5L)
+  first <- if (is.double(first) && !is.object(first)) plain_number(first) else one_line(as.character(first))
   long <- !is.na(first) & nchar(first) > 60L
   first[long] <- paste0(substr(first[long], 1L, 57L), "...")
   paste(c(first, if (length(value) > 5L) "..."), collapse = ", ")
+}
+
+# plain_number(2e5): "200000"
+plain_number <- function(x) {
+  vapply(x, format, "", digits = 15L, scientific = 10L, USE.NAMES = FALSE)
 }
 
 one_line <- function(x) {

@@ -175,7 +175,8 @@ test_that("case 35: an r tool with only execute gets a fun with the schema's arg
   expect_identical(spec$fun(4), 8)
   cond <- tryCatch(spec$fun(-1), error = identity)
   expect_s3_class(cond, "gptr_error_tool")
-  expect_identical(unclass(cond)[c("message", "tool", "status")], list(message = "negative", tool = "double", status = "error"))
+  expect_identical(unclass(cond)[c("message", "tool", "status")],
+                   list(message = "negative", tool = "double", status = "error"))
   cond <- tryCatch(spec$fun(), error = identity)
   expect_s3_class(cond, "gptr_error_invalid_argument")
   expect_identical(conditionMessage(cond), "peter$double(): argument `x` is missing.")

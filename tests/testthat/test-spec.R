@@ -119,12 +119,13 @@ test_that("case 29: format shows labels, never a function's body", {
 test_that("each type of field has its label", {
   spec <- structure(list(
     kind = "command", name = "x", seven = 1:7, long = strrep("a", 61), lines = "a\nb\tc", data = mtcars,
-    list = list(1, 2), env = globalenv(), symbol = quote(opus), call = quote(f(x)), flag = NA
+    list = list(1, 2), env = globalenv(), symbol = quote(opus), call = quote(f(x)), flag = NA,
+    size = c(2e5, 0.5, NA)
   ), class = c("gptr_command", "gptr_spec"))
   expect_identical(format(spec), c(
     "<gptr_command x>", "  seven: 1, 2, 3, 4, 5, ...", paste0("  long: ", strrep("a", 57), "..."), "  lines: a b c",
     "  data: <data.frame 32 x 11>", "  list: <list of 2>", "  env: <env>", "  symbol: opus", "  call: <call>",
-    "  flag: NA"
+    "  flag: NA", "  size: 200000, 0.5, NA"
   ))
 })
 

@@ -102,12 +102,25 @@ mod tests {
             "how": {"enum": ["fast", 2], "description": "Way."},
             "c": {}
         }});
-        let help = MemberHelp { signature: "peter$demo$add(a: number)  # Add.", description: "Add.\nTwo numbers.", schema: Some(&schema), formals: &["a", "b", "how", "c", "..."] };
+        let help = MemberHelp {
+            signature: "peter$demo$add(a: number)  # Add.",
+            description: "Add.\nTwo numbers.",
+            schema: Some(&schema),
+            formals: &["a", "b", "how", "c", "..."],
+        };
         assert_eq!(
             help_lines(help, 800),
             [
-                "peter$demo$add(a: number)  # Add.", "", "Add.", "Two numbers.", "", "Arguments:", "  a (number, required): First number.",
-                "  b (number|null)", "  how (enum): Way. [fast, 2]", "  c (any)"
+                "peter$demo$add(a: number)  # Add.",
+                "",
+                "Add.",
+                "Two numbers.",
+                "",
+                "Arguments:",
+                "  a (number, required): First number.",
+                "  b (number|null)",
+                "  how (enum): Way. [fast, 2]",
+                "  c (any)"
             ]
         );
     }
@@ -115,7 +128,8 @@ mod tests {
     #[test]
     fn properties_that_are_no_formals_are_not_explained() {
         let schema = json!({"properties": {"x": {"type": "string"}}});
-        let help = MemberHelp { signature: "peter$f(input)", description: "F.", schema: Some(&schema), formals: &["input"] };
+        let help =
+            MemberHelp { signature: "peter$f(input)", description: "F.", schema: Some(&schema), formals: &["input"] };
         assert_eq!(help_lines(help, 800), ["peter$f(input)", "", "F."]);
     }
 

@@ -58,7 +58,9 @@ mod tests {
     fn members(n: usize) -> Vec<CatalogLine> {
         let line = |i: usize| CatalogLine {
             key: format!("demo/f{i:02}"),
-            signature: format!("peter$demo$f{i:02}(x: number)  # A sentence that says what member {i} is good for, at length."),
+            signature: format!(
+                "peter$demo$f{i:02}(x: number)  # A sentence that says what member {i} is good for, at length."
+            ),
         };
         (0..n).rev().map(line).collect()
     }
@@ -73,7 +75,8 @@ mod tests {
         let first_bare = lines.iter().position(|line| !line.contains('#')).unwrap();
         assert!(lines[first_bare..].iter().all(|line| !line.contains('#')));
         assert!(estimate(&text, Class::Prose) <= 800);
-        let with_one_more = estimate(&text, Class::Prose) + estimate("  # A sentence that says what member 10 is good for, at length.", Class::Prose);
+        let with_one_more = estimate(&text, Class::Prose)
+            + estimate("  # A sentence that says what member 10 is good for, at length.", Class::Prose);
         assert!(with_one_more > 800, "no more comments went than had to");
     }
 

@@ -148,17 +148,34 @@ mod tests {
     #[test]
     fn case_120_clinical_trials_finds_the_lookup_first() {
         let schema = json!({"type": "object", "properties": {"nct_id": {"type": "string", "description": "Registry number of the trial"}}});
-        let text = tool_text(ToolText { name: "trial_lookup", namespace: Some("trials"), description: "Look up a clinical trial", schema: Some(&schema) });
-        let docs = [doc("read", "member", "read Read a file"), doc("trials/trial_lookup", "plugin", &text), doc("lab", "deferred", "clinical chemistry units")];
+        let text = tool_text(ToolText {
+            name: "trial_lookup",
+            namespace: Some("trials"),
+            description: "Look up a clinical trial",
+            schema: Some(&schema),
+        });
+        let docs = [
+            doc("read", "member", "read Read a file"),
+            doc("trials/trial_lookup", "plugin", &text),
+            doc("lab", "deferred", "clinical chemistry units"),
+        ];
         let hits = search(&docs, "clinical trials", 8);
-        assert_eq!(hits.iter().map(|h| (h.name.as_str(), h.kind.as_str())).collect::<Vec<_>>(), [("trials/trial_lookup", "plugin"), ("lab", "deferred")]);
+        assert_eq!(
+            hits.iter().map(|h| (h.name.as_str(), h.kind.as_str())).collect::<Vec<_>>(),
+            [("trials/trial_lookup", "plugin"), ("lab", "deferred")]
+        );
         assert_eq!(hits[0].signature, "peter$trials/trial_lookup()");
         assert!(search(&docs, "zebra", 8).is_empty() && search(&docs, "the of", 8).is_empty());
     }
 
     #[test]
     fn case_120_a_deferred_tool_is_found_by_its_description() {
-        let text = tool_text(ToolText { name: "melt_table", namespace: None, description: "Reshape a wide table into a long one", schema: None });
+        let text = tool_text(ToolText {
+            name: "melt_table",
+            namespace: None,
+            description: "Reshape a wide table into a long one",
+            schema: None,
+        });
         let docs = [doc("read", "member", "read Read a file"), doc("melt_table", "deferred", &text)];
         assert_eq!(search(&docs, "reshape wide long", 8)[0].kind, "deferred");
     }

@@ -1,8 +1,8 @@
 //! Words of a text as search compares them.
 
 const STOP_WORDS: [&str; 21] = [
-    "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "in", "is", "it", "of", "on", "or", "that", "the", "this", "to",
-    "with",
+    "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "in", "is", "it", "of", "on", "or", "that", "the",
+    "this", "to", "with",
 ];
 
 /// Plurals in `-es`: what is left of the ending once `es` is gone.
@@ -56,15 +56,28 @@ mod tests {
 
     #[test]
     fn camel_case_and_punctuation_split_and_stop_words_go() {
-        assert_eq!(words("readCsvFile the data_frame, v2Beta is in HTTP"), ["read", "csv", "file", "data", "frame", "v2", "beta", "http"]);
+        assert_eq!(
+            words("readCsvFile the data_frame, v2Beta is in HTTP"),
+            ["read", "csv", "file", "data", "frame", "v2", "beta", "http"]
+        );
         assert!(words("  .. with a the --").is_empty());
     }
 
     #[test]
     fn plurals_meet_singulars() {
         let pairs = [
-            ("trials", "trial"), ("studies", "study"), ("ties", "tie"), ("boxes", "box"), ("matches", "match"), ("classes", "class"),
-            ("class", "class"), ("gas", "gas"), ("axes", "axe"), ("tables", "table"), ("buzzes", "buzz"), ("dishes", "dish"),
+            ("trials", "trial"),
+            ("studies", "study"),
+            ("ties", "tie"),
+            ("boxes", "box"),
+            ("matches", "match"),
+            ("classes", "class"),
+            ("class", "class"),
+            ("gas", "gas"),
+            ("axes", "axe"),
+            ("tables", "table"),
+            ("buzzes", "buzz"),
+            ("dishes", "dish"),
         ];
         for (plural, singular) in pairs {
             assert_eq!(words(plural), [singular], "{plural}");

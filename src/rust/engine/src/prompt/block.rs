@@ -182,9 +182,9 @@ fn contain(kind: &str, text: &str) -> String {
 /// Where an ASCII needle first stands. Every hit starts at `<`, so the cut is at a character's boundary.
 fn find_ignoring_case(text: &str, needle: &str) -> Option<usize> {
     let (bytes, needle) = (text.as_bytes(), needle.as_bytes());
-    text.match_indices('<').map(|(at, _)| at).find(|at| {
-        bytes.get(*at..at + needle.len()).is_some_and(|window| window.eq_ignore_ascii_case(needle))
-    })
+    text.match_indices('<')
+        .map(|(at, _)| at)
+        .find(|at| bytes.get(*at..at + needle.len()).is_some_and(|window| window.eq_ignore_ascii_case(needle)))
 }
 
 /// Reads what a block's `provide()` answered: NULL, text, `list(text, attrs)`, or a list of those.
@@ -242,7 +242,16 @@ mod tests {
 
     fn candidate(key: &str, placement: Placement, order: i64, text: &str) -> Candidate {
         let content = Content { text: text.into(), attrs: Map::new() };
-        Candidate { key: key.into(), kind: key.into(), placement, order, budget: Some(300), class: Class::Prose, anchor: false, content }
+        Candidate {
+            key: key.into(),
+            kind: key.into(),
+            placement,
+            order,
+            budget: Some(300),
+            class: Class::Prose,
+            anchor: false,
+            content,
+        }
     }
 
     fn kinds(blocks: &[Block]) -> Vec<&str> {
@@ -256,7 +265,13 @@ mod tests {
     #[test]
     fn case_66_a_first_block_stands_in_message_one_and_an_unchanged_turn_block_once() {
         let mut memory = BlockMemory::default();
-        let all = || vec![candidate("f", Placement::First, 2, "F"), candidate("t", Placement::Turn, 1, "T"), candidate("b", Placement::Both, 1, "B")];
+        let all = || {
+            vec![
+                candidate("f", Placement::First, 2, "F"),
+                candidate("t", Placement::Turn, 1, "T"),
+                candidate("b", Placement::Both, 1, "B"),
+            ]
+        };
         assert_eq!(kinds(&memory.choose(true, all())), ["b", "f"]);
         assert_eq!(kinds(&memory.choose(false, all())), ["t"]);
         assert!(memory.choose(false, all()).is_empty());
@@ -267,14 +282,16 @@ mod tests {
 
     #[test]
     fn case_66_a_quote_in_an_attribute_is_escaped() {
-        let rendered = render("attached", &attrs(json!({"name": "a\"b<&>\u{7}\n", "n": 3, "skip": null, "bad name": 1})), "text");
+        let rendered =
+            render("attached", &attrs(json!({"name": "a\"b<&>\u{7}\n", "n": 3, "skip": null, "bad name": 1})), "text");
         assert_eq!(rendered, "<attached name=\"a&quot;b&lt;&amp;&gt;\" n=\"3\">\ntext\n</attached>");
     }
 
     #[test]
     fn a_block_that_goes_back_to_an_older_text_is_sent_again() {
         let mut memory = BlockMemory::default();
-        let sent: Vec<usize> = ["A", "B", "A"].map(|t| memory.choose(false, vec![candidate("t", Placement::Turn, 1, t)]).len()).to_vec();
+        let sent: Vec<usize> =
+            ["A", "B", "A"].map(|t| memory.choose(false, vec![candidate("t", Placement::Turn, 1, t)]).len()).to_vec();
         assert_eq!(sent, [1, 1, 1]);
     }
 
@@ -299,7 +316,9 @@ mod tests {
         let pair = HostValue::named([("text", "t".into()), ("attrs", HostValue::named([("n", HostValue::from(2))]))]);
         assert_eq!(contents(&pair).unwrap(), [Content { text: "t".into(), attrs: attrs(json!({"n": 2})) }]);
         assert_eq!(contents(&HostValue::list([pair, "u".into(), HostValue::null()])).unwrap().len(), 2);
-        for bad in [HostValue::from(1.0), HostValue::named([("text", HostValue::from(true))]), HostValue::list([1.into()])] {
+        for bad in
+            [HostValue::from(1.0), HostValue::named([("text", HostValue::from(true))]), HostValue::list([1.into()])]
+        {
             assert!(contents(&bad).is_err(), "{bad:?}");
         }
     }

@@ -18,10 +18,13 @@ struct Row {
     class: Class,
 }
 
-const ENVIRONMENT: Row = Row { kind: "environment", placement: Placement::First, order: 200, budget: Some(100), class: Class::Prose };
+const ENVIRONMENT: Row =
+    Row { kind: "environment", placement: Placement::First, order: 200, budget: Some(100), class: Class::Prose };
 const MODE: Row = Row { kind: "mode", placement: Placement::First, order: 300, budget: Some(150), class: Class::Prose };
-const WORKSPACE: Row = Row { kind: "workspace", placement: Placement::First, order: 500, budget: Some(600), class: Class::Describe };
-const ATTACHED: Row = Row { kind: "attached", placement: Placement::Both, order: 600, budget: None, class: Class::Describe };
+const WORKSPACE: Row =
+    Row { kind: "workspace", placement: Placement::First, order: 500, budget: Some(600), class: Class::Describe };
+const ATTACHED: Row =
+    Row { kind: "attached", placement: Placement::Both, order: 600, budget: None, class: Class::Describe };
 
 impl Row {
     fn block(&self, key: String, text: String, attrs: Map<String, Value>) -> Candidate {
@@ -167,7 +170,8 @@ fn names(objects: &[ObjectFact]) -> String {
 
 /// The block `attached` for one context object, described by `text` within `budget`.
 pub fn attached(name: &str, text: &str, budget: Option<u64>) -> Candidate {
-    let block = ATTACHED.block(format!("{}:{name}", ATTACHED.kind), text.to_owned(), attributes([("name", json!(name))]));
+    let block =
+        ATTACHED.block(format!("{}:{name}", ATTACHED.kind), text.to_owned(), attributes([("name", json!(name))]));
     Candidate { budget, ..block }
 }
 
@@ -187,7 +191,13 @@ mod tests {
     use crate::prompt::estimate::estimate;
 
     fn object(name: &str, bytes: u64) -> ObjectFact {
-        ObjectFact { name: name.into(), class: "data.frame".into(), shape: "32 x 11".into(), bytes: Some(bytes), approximate: false }
+        ObjectFact {
+            name: name.into(),
+            class: "data.frame".into(),
+            shape: "32 x 11".into(),
+            bytes: Some(bytes),
+            approximate: false,
+        }
     }
 
     #[test]
@@ -233,7 +243,10 @@ mod tests {
             ..EnvironmentFacts::default()
         };
         let text = environment(&facts).content.text;
-        assert_eq!(text, "date: 2026-03-01\nworking directory: /p/sub (project root /p)\nR: 4.2.2\nplatform: x86_64-pc-linux-gnu\nmemory: 8.0 GB");
+        assert_eq!(
+            text,
+            "date: 2026-03-01\nworking directory: /p/sub (project root /p)\nR: 4.2.2\nplatform: x86_64-pc-linux-gnu\nmemory: 8.0 GB"
+        );
     }
 
     #[test]

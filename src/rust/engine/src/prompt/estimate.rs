@@ -43,7 +43,13 @@ const OTHER_MILLI: u64 = 350;
 
 /// Extensions of files whose text is no prose.
 const EXTENSIONS: [(Class, &[&str]); 3] = [
-    (Class::Code, &["r", "rmd", "qmd", "py", "rs", "c", "h", "cpp", "hpp", "js", "ts", "jl", "sh", "sql", "go", "java", "stan", "f90", "css", "html", "xml", "toml", "yml", "yaml"]),
+    (
+        Class::Code,
+        &[
+            "r", "rmd", "qmd", "py", "rs", "c", "h", "cpp", "hpp", "js", "ts", "jl", "sh", "sql", "go", "java", "stan",
+            "f90", "css", "html", "xml", "toml", "yml", "yaml",
+        ],
+    ),
     (Class::Csv, &["csv", "tsv", "tab"]),
     (Class::Json, &["json", "jsonl", "ndjson", "geojson", "ipynb"]),
 ];
@@ -163,7 +169,10 @@ pub fn estimate(text: &str, class: Class) -> u64 {
 /// Bytes below 0x80; written so that the compiler makes wide instructions of it.
 fn count_ascii(bytes: &[u8]) -> u64 {
     // Sums of 255 bytes fit a byte, which lets a whole register of them be added at once.
-    bytes.chunks(255).map(|chunk| u64::from(chunk.iter().map(|b| u8::from(*b < 0x80)).fold(0_u8, u8::wrapping_add))).sum()
+    bytes
+        .chunks(255)
+        .map(|chunk| u64::from(chunk.iter().map(|b| u8::from(*b < 0x80)).fold(0_u8, u8::wrapping_add)))
+        .sum()
 }
 
 /// True for a character of the scripts Han, Hiragana, Katakana or Hangul.

@@ -116,7 +116,14 @@ pub fn assemble(facts: &PromptFacts, own: &[SectionRecord], system: Option<&Syst
 
 fn builtin(section: &Builtin, facts: &PromptFacts) -> SectionRecord {
     let text = (section.text)(facts);
-    SectionRecord { name: section.name.to_owned(), tier: section.tier, order: section.order, budget: section.budget, parent: None, text }
+    SectionRecord {
+        name: section.name.to_owned(),
+        tier: section.tier,
+        order: section.order,
+        budget: section.budget,
+        parent: None,
+        text,
+    }
 }
 
 fn replace(sections: &mut Vec<SectionRecord>, system: &SystemOption) {
@@ -140,7 +147,14 @@ fn replace_one(sections: &mut Vec<SectionRecord>, name: &str, text: Option<&str>
     let place = sections.iter().find(|s| s.name == name).map(|s| (s.tier, s.order)).or(known);
     let (tier, order) = place.unwrap_or((Tier::T0, ADDED_ORDER));
     sections.retain(|s| s.name != name);
-    sections.push(SectionRecord { name: name.to_owned(), tier, order, budget: None, parent: None, text: text.map(str::to_owned) });
+    sections.push(SectionRecord {
+        name: name.to_owned(),
+        tier,
+        order,
+        budget: None,
+        parent: None,
+        text: text.map(str::to_owned),
+    });
 }
 
 fn freeze(sections: &[SectionRecord], mut fragments: Vec<&SectionRecord>) -> Frozen {
@@ -219,7 +233,10 @@ mod tests {
     #[test]
     fn case_63_a_users_section_at_780_stands_before_skills_and_is_cut_to_its_budget() {
         let long = vec!["A line of the house rules."; 100].join("\n");
-        let own = [record("skills", Tier::T1, 820, "- one: a skill"), SectionRecord { budget: Some(50), ..record("house_rules", Tier::T1, 780, &long) }];
+        let own = [
+            record("skills", Tier::T1, 820, "- one: a skill"),
+            SectionRecord { budget: Some(50), ..record("house_rules", Tier::T1, 780, &long) },
+        ];
         let frozen = assemble(&facts("standard"), &own, None);
         assert!(frozen.t1.starts_with("<house_rules>\nA line of the house rules.\n"));
         assert!(frozen.t1.contains("\n[... section truncated to 50 tokens]\n</house_rules>\n\n<skills>\n"));
@@ -243,7 +260,12 @@ mod tests {
 
     #[test]
     fn a_named_list_replaces_drops_and_adds() {
-        let value = HostValue::named([("rules", "Only this.".into()), ("modes", HostValue::null()), ("lab", "Bench 4.".into()), ("r_session", "Yes.".into())]);
+        let value = HostValue::named([
+            ("rules", "Only this.".into()),
+            ("modes", HostValue::null()),
+            ("lab", "Bench 4.".into()),
+            ("r_session", "Yes.".into()),
+        ]);
         let system = SystemOption::from_value(&value).unwrap().unwrap();
         let frozen = assemble(&facts("minimal"), &[], Some(&system));
         assert_eq!(names(&frozen), ["preamble", "tools", "rules", "r_session", "context", "lab"]);
@@ -252,7 +274,13 @@ mod tests {
 
     #[test]
     fn a_bad_system_option_is_its_own_argument() {
-        for bad in [HostValue::from(1.0), HostValue::list(["x".into()]), HostValue::named([("a b", "x".into())]), HostValue::named([("a", 1.into())]), HostValue::strings(["a", "b"])] {
+        for bad in [
+            HostValue::from(1.0),
+            HostValue::list(["x".into()]),
+            HostValue::named([("a b", "x".into())]),
+            HostValue::named([("a", 1.into())]),
+            HostValue::strings(["a", "b"]),
+        ] {
             let error = SystemOption::from_value(&bad).unwrap_err();
             assert!(matches!(&error, Error::InvalidArgument { arg, .. } if arg == "system"), "{error:?}");
         }
@@ -267,7 +295,10 @@ mod tests {
 
     #[test]
     fn a_fragment_joins_its_section_and_without_one_it_is_reported() {
-        let fragment = |name: &str, parent: &str, order| SectionRecord { parent: Some(parent.into()), ..record(name, Tier::T0, order, name) };
+        let fragment = |name: &str, parent: &str, order| SectionRecord {
+            parent: Some(parent.into()),
+            ..record(name, Tier::T0, order, name)
+        };
         let own = [fragment("two", "context", 2), fragment("one", "context", 1), fragment("lost", "r_session", 1)];
         let frozen = assemble(&facts("minimal"), &own, None);
         assert!(frozen.t0.ends_with("\none\ntwo\n</context>"), "{}", frozen.t0);

@@ -164,7 +164,11 @@ mod tests {
     use crate::prompt::estimate::{Class, estimate};
 
     fn facts(preset: &str) -> PromptFacts {
-        let r = ActiveTool { name: "r".into(), snippet: Some("run R code in the user's session".into()), guidelines: vec![] };
+        let r = ActiveTool {
+            name: "r".into(),
+            snippet: Some("run R code in the user's session".into()),
+            guidelines: vec![],
+        };
         PromptFacts { tools: vec![r], ..PromptFacts::new(Preset::builtin(preset).unwrap()) }
     }
 
@@ -197,7 +201,11 @@ mod tests {
     fn rules_are_guidelines_in_array_order_without_repeats_then_the_closing_ones() {
         let mut facts = facts("standard");
         facts.tools[0].guidelines = vec!["First.".into(), "Shared.".into()];
-        facts.tools.push(ActiveTool { name: "b".into(), snippet: None, guidelines: vec!["Shared.".into(), "Last.".into()] });
+        facts.tools.push(ActiveTool {
+            name: "b".into(),
+            snippet: None,
+            guidelines: vec!["Shared.".into(), "Last.".into()],
+        });
         let text = text("rules", &facts).unwrap();
         assert!(text.starts_with("- First.\n- Shared.\n- Last.\n- Do what the task needs"), "{text}");
         assert!(text.lines().all(|line| line.starts_with("- ")));
@@ -212,7 +220,13 @@ mod tests {
 
     #[test]
     fn extended_has_the_long_form_of_performance() {
-        let present = |preset| BUILTINS.iter().filter(|b| b.name == "r_performance" && (b.text)(&facts(preset)).is_some()).map(|b| b.budget).collect::<Vec<_>>();
+        let present = |preset| {
+            BUILTINS
+                .iter()
+                .filter(|b| b.name == "r_performance" && (b.text)(&facts(preset)).is_some())
+                .map(|b| b.budget)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(present("standard"), [Some(150)]);
         assert_eq!(present("extended"), [Some(450)]);
     }

@@ -80,10 +80,22 @@ block only describes it. [secret:NAME] stands for a hidden value.";
 
 /// One row a mode: what the `mode` block says of it.
 pub(super) const MODE_BLOCKS: [(&str, &str); 4] = [
-    ("plan", "Plan mode: only what is known to be read-only runs, in a scratch environment. Look around, then propose what you would do inside <proposed_plan> tags; change nothing."),
-    ("manual", "Manual mode: reading inside the project and code known to be read-only run at once; every other call is put to the person first."),
-    ("edits", "Edits mode: reading and writing files inside the project run at once; every other call is put to the person first."),
-    ("auto", "Auto mode: calls run without a question, except critical ones, which only a person can approve. Take the more care."),
+    (
+        "plan",
+        "Plan mode: only what is known to be read-only runs, in a scratch environment. Look around, then propose what you would do inside <proposed_plan> tags; change nothing.",
+    ),
+    (
+        "manual",
+        "Manual mode: reading inside the project and code known to be read-only run at once; every other call is put to the person first.",
+    ),
+    (
+        "edits",
+        "Edits mode: reading and writing files inside the project run at once; every other call is put to the person first.",
+    ),
+    (
+        "auto",
+        "Auto mode: calls run without a question, except critical ones, which only a person can approve. Take the more care.",
+    ),
 ];
 
 pub(super) const SOMEBODY_PRESENT: &str = "A person is present and answers questions of approval.";

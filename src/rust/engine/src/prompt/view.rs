@@ -29,7 +29,14 @@ pub struct PromptView {
 
 impl PromptView {
     /// A view of a frozen prompt, its tools, and the blocks that a first message has.
-    pub fn new(preset: &str, frozen: Frozen, tool_names: Vec<String>, tools_json: String, blocks: &[Block], counted: bool) -> Self {
+    pub fn new(
+        preset: &str,
+        frozen: Frozen,
+        tool_names: Vec<String>,
+        tools_json: String,
+        blocks: &[Block],
+        counted: bool,
+    ) -> Self {
         let texts = blocks.iter().filter_map(|block| match block {
             Block::Context { text, .. } | Block::Text { text, .. } => Some(text.as_str()),
             _ => None,
@@ -101,7 +108,9 @@ impl PromptView {
                 *width = (*width).max(cell.chars().count());
             }
         }
-        rows.iter().map(|row| row.iter().zip(widths).map(|(cell, width)| format!(" {cell:>width$}")).collect()).collect()
+        rows.iter()
+            .map(|row| row.iter().zip(widths).map(|(cell, width)| format!(" {cell:>width$}")).collect())
+            .collect()
     }
 }
 
@@ -135,8 +144,16 @@ mod tests {
             SectionInfo { name: "house".into(), tier: Tier::T1, tokens: 9 },
         ];
         let frozen = Frozen { t0: "You are.".into(), t1: "<house>\nx\n</house>".into(), sections, orphans: vec![] };
-        let block = |text: &str| Block::Context { kind: "k".into(), attrs: Map::new(), text: text.into(), anchor: false };
-        PromptView::new("standard", frozen, vec!["read".into(), "r".into()], "[]".into(), &[block("<a>\n1\n</a>"), block("<b>\n2\n</b>")], counted)
+        let block =
+            |text: &str| Block::Context { kind: "k".into(), attrs: Map::new(), text: text.into(), anchor: false };
+        PromptView::new(
+            "standard",
+            frozen,
+            vec!["read".into(), "r".into()],
+            "[]".into(),
+            &[block("<a>\n1\n</a>"), block("<b>\n2\n</b>")],
+            counted,
+        )
     }
 
     #[test]
@@ -185,6 +202,9 @@ x
     fn no_tools_and_large_numbers() {
         let none = PromptView { tool_names: vec![], ..view(true) };
         assert!(none.format().contains(&"-- tool array: (none) --".to_owned()));
-        assert_eq!([thousands(0), thousands(999), thousands(1000), thousands(1_234_567)], ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!(
+            [thousands(0), thousands(999), thousands(1000), thousands(1_234_567)],
+            ["0", "999", "1,000", "1,234,567"]
+        );
     }
 }

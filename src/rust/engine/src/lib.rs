@@ -3,6 +3,9 @@
 #![forbid(unsafe_code)]
 #![allow(dead_code)] // removed with the first whole slice
 
+pub mod catalog;
 pub mod error;
 pub mod message;
+pub mod model;
+pub mod prompt;
 pub mod value;

@@ -4,5 +4,9 @@
 #![allow(dead_code)] // removed with the first whole slice
 
 pub mod error;
+pub mod gate;
+pub mod hook;
+pub mod meaning;
 pub mod message;
+pub mod reply;
 pub mod value;

@@ -1,8 +1,14 @@
 //! Events, and how the answers of hooks are folded into one outcome. No host is called here.
 
 pub mod catalogue;
+mod collect;
+pub mod fold;
+pub mod matcher;
+pub mod patch;
 
 pub use catalogue::{Event, Semantics};
+pub use fold::{Answer, Flow, Fold, Matched, Outcome};
+pub use matcher::{Matcher, Verdict};
 
 /// A fault of an extension that does not stop what was being done.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -132,7 +132,6 @@ apply_handler <- function(fn, step) {
   switch(step$style,
     with_ctx = do.call(fn, c(unname(args), list(new_ctx())), quote = TRUE),
     plain = do.call(fn, unname(args), quote = TRUE),
-    spread = do.call(fn, args[[1L]], quote = TRUE),
     host = do.call(fn, host_args(step$host_args), quote = TRUE)
   )
 }
@@ -141,19 +140,20 @@ apply_handler <- function(fn, step) {
 value_reply <- function(value, step) {
   if (identical(step$role, "tool")) {
     if (identical(step$style, "host")) return(keep_member_value(value, step$host_args))
-    value <- keep_tool_value(value, step$call)
+    return(tool_reply(value, step$call))
   }
-  list(type = "value", value = plain_primitives(value))
+  list(type = "value", value = if (is.list(value) && !is.data.frame(value)) spec_for_engine(value) else value)
 }
 
-# Primitives have no formals that the engine could see; args() gives them.
-plain_primitives <- function(x) {
-  if (!is.list(x) || is.data.frame(x)) return(x)
-  for (i in which(vapply(x, is.primitive, NA))) {
-    shape <- args(x[[i]])
-    if (!is.null(shape)) x[[i]] <- shape
+# A tool's result in its one form; `malformed` says why there is none.
+tool_reply <- function(value, call) {
+  result <- tryCatch(as_tool_result(value), error = function(e) list(malformed = one_message(e)))
+  if (!is.null(result$value)) {
+    session <- current_session()
+    if (!is.null(session) && !is.null(call)) assign(call, result$value, envir = session_data(session)$values)
+    result["value"] <- list(NULL)
   }
-  x
+  list(type = "value", value = result)
 }
 
 # The function in field `field` of a record's spec; NULL when the record's session is gone.

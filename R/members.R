@@ -162,9 +162,7 @@ call_member_directly <- function(path, args) {
 }
 
 execute_as_function <- function(spec, args, key) {
-  result <- as_tool_result(spec$execute(args[!vapply(args, is.null, NA)], new_ctx()))
-  if (isTRUE(result$is_error)) gptr_abort("tool", format(result), tool = key, status = "error")
-  if (is.null(result$value)) format(result) else result$value
+  tool_result_value(key, as_tool_result(spec$execute(args[!vapply(args, is.null, NA)], new_ctx())))
 }
 
 # A call from a tool body, a hook or code that the model wrote: a task of its own, through hooks and policies.
@@ -200,27 +198,6 @@ value_summary <- function(value) {
   if (is.null(value)) return("no value")
   if (is.data.frame(value)) return(paste(nrow(value), "rows"))
   paste(class(value)[[1L]], "length", length(value))
-}
-
-# Takes the `value` out of a tool's result and keeps it under the call's id.
-keep_tool_value <- function(result, call) {
-  if (!is.list(result) || is.data.frame(result)) return(result)
-  if (is.null(class_attribute(result))) result <- with_image_blocks(result)
-  if (is.null(result[["value"]])) return(result)
-  session <- current_session()
-  if (!is.null(session) && !is.null(call)) assign(call, result[["value"]], envir = session_data(session)$values)
-  result["value"] <- list(NULL)
-  result
-}
-
-class_attribute <- function(x) attr(x, "class", exact = TRUE)
-
-# Images of a plain result list become blocks, as gptr_tool_result() makes them.
-with_image_blocks <- function(result) {
-  if (is.null(names(result)) || is.null(result[["images"]])) return(result)
-  blocks <- gptr_tool_result(images = result[["images"]])$content
-  result[["images"]] <- blocks
-  result
 }
 
 # ---- built-in members -----------------------------------------------------------------------------------------------

@@ -163,7 +163,7 @@ bare_choice <- function(expr, value, arg, known) {
   if (is.null(chosen)) return(NULL)
   if (!is.character(chosen) || length(chosen) != 1L || is.na(chosen) || !(chosen %in% known)) {
     expected <- paste0("one of ", paste0('"', known, '"', collapse = ", "))
-    shown <- if (is.character(chosen) && length(chosen) == 1L && !is.na(chosen)) paste0('"', chosen, '"') else describe_what(chosen)
+    shown <- if (is.character(chosen) && length(chosen) == 1L && !is.na(chosen)) paste0('"', chosen, '"') else describe_argument(chosen)
     gptr_abort("invalid_argument", paste0("`", arg, "` must be ", expected, ", not ", shown, "."),
       arg = arg, expected = expected)
   }
@@ -178,19 +178,19 @@ bare_model <- function(expr, value) {
   if (is.character(chosen) && length(chosen) == 1L && !is.na(chosen)) return(chosen)
   if (is.function(chosen) && is.symbol(expr)) return(as.character(expr))
   if (is.character(chosen) || is.atomic(chosen)) {
-    gptr_abort("invalid_argument", paste0("`model` must be a single string or a spec, not ", describe_what(chosen), "."),
+    gptr_abort("invalid_argument", paste0("`model` must be a single string or a spec, not ", describe_argument(chosen), "."),
       arg = "model", expected = "a single string or a spec")
   }
   label <- paste(deparse(expr, nlines = 1L), collapse = "")
   gptr_abort(c("invalid_identifier", "invalid_argument"), paste0(
-    "`model = ", label, "` is ", describe_what(chosen),
+    "`model = ", label, "` is ", describe_argument(chosen),
     ": it must be a model reference, a provider's name or a provider spec."
-  ), arg = "model", class = class(chosen), candidates = character())
+  ), arg = "model", candidates = character(), .fields = list(class = class(chosen)))
 }
 
 check_model_spec <- function(spec) {
   if (is.null(spec) || inherits(spec, "gptr_provider")) return(spec)
-  gptr_abort("invalid_argument", paste0("`model` must be a provider spec, not ", describe_what(spec), "."),
+  gptr_abort("invalid_argument", paste0("`model` must be a provider spec, not ", describe_argument(spec), "."),
     arg = "model", expected = "a provider spec")
 }
 
@@ -202,7 +202,7 @@ check_tools <- function(tools) {
   for (tool in tools) {
     if (!inherits(tool, "gptr_tool")) {
       gptr_abort("invalid_argument", paste0(
-        "`tools` must be a tool spec or a list of them (see gptr_tool()), not ", describe_what(tool), "."
+        "`tools` must be a tool spec or a list of them (see gptr_tool()), not ", describe_argument(tool), "."
       ), arg = "tools", expected = "a tool spec or a list of them")
     }
   }
@@ -211,14 +211,14 @@ check_tools <- function(tools) {
 
 check_environment <- function(envir) {
   if (!is.environment(envir)) {
-    gptr_abort("invalid_argument", paste0("`envir` must be an environment, not ", describe_what(envir), "."),
+    gptr_abort("invalid_argument", paste0("`envir` must be an environment, not ", describe_argument(envir), "."),
       arg = "envir", expected = "an environment")
   }
   envir
 }
 
 check_opts <- function(opts) {
-  check_named_list(opts, ".opts")
+  check_named_list(opts, ".opts", unique = TRUE)
   known <- c("max_turns", "preset", "system", "interpolate", "context", "thinking")
   for (name in names(opts)) {
     if (!(name %in% known)) {

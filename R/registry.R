@@ -65,8 +65,8 @@ no_factory <- function(action) {
 
 # Stores a spec in the engine and its closures here. Returns the record's id.
 add_record <- function(spec, origin, specs = the$specs) {
-  added <- engine(.Call(wrap__registry_add, as_payload(spec), origin, fake_state(spec)))
-  specs[[added$id]] <- apply_patch(spec, added$patch, NULL)
+  added <- engine(.Call(wrap__registry_add, spec_for_engine(spec), origin, fake_state(spec)))
+  specs[[added$id]] <- add_generated(apply_patch(spec, added$patch), added$generate)
   the$listing <- NULL
   forget(added$released)
   added$id
@@ -91,14 +91,8 @@ add_session_record <- function(session, spec, extension = NULL) {
   id
 }
 
-as_payload <- function(spec) {
-  payload <- plain_primitives(unclass(spec))
-  attr(payload, "class") <- class(spec)
-  payload
-}
-
 fake_state <- function(spec) {
-  if (is.environment(spec$log)) get0(".ptr", envir = spec$log, inherits = FALSE) else NULL
+  if (is.environment(spec$log)) get0(".state", envir = spec$log, inherits = FALSE) else NULL
 }
 
 # The package whose namespace is being loaded by the code that runs now, or NULL.

@@ -131,15 +131,6 @@ session_footer <- function(x) {
   paste(parts, collapse = if (l10n_info()[["UTF-8"]]) " \u00b7 " else " . ")
 }
 
-format_count <- function(n) {
-  if (is.na(n)) return("unknown")
-  if (n < 1000) return(format(n))
-  if (n < 999950) return(sprintf("%.1fk", n / 1000))
-  sprintf("%.1fM", n / 1e6)
-}
-
-format_cost <- function(cost) if (is.na(cost)) "unknown cost" else sprintf("$%.4f", cost)
-
 #' @export
 format.gptr_session <- function(x, ...) x$text
 

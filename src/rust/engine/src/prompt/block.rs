@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::budget::{FirstLine, cut};
 use super::estimate::Class;
-use super::render::is_tag;
+use super::render::{is_tag, tag_name};
 use crate::message::Block;
 use crate::value::{HostValue, Map, Value};
 
@@ -90,6 +90,11 @@ impl BlockMemory {
         candidates.into_iter().filter_map(|candidate| self.admit(first, candidate)).collect()
     }
 
+    /// Keeps a rendered block in mind that was sent before, as when a conversation is taken up again.
+    pub fn remember(&mut self, key: &str, rendered: &str) {
+        self.last.insert(key.to_owned(), rendered.to_owned());
+    }
+
     /// Forgets all, as after a compaction.
     pub fn forget(&mut self) {
         self.last.clear();
@@ -135,12 +140,6 @@ pub fn render(kind: &str, attrs: &Map<String, Value>, text: &str) -> String {
     }
     out.push_str(&format!("</{kind}>"));
     out
-}
-
-fn tag_name(kind: &str) -> String {
-    let legal = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') { c } else { '_' };
-    let name: String = kind.chars().map(legal).collect();
-    if is_tag(&name) { name } else { format!("_{name}") }
 }
 
 fn attribute_text(value: &Value) -> Option<String> {
@@ -293,6 +292,9 @@ mod tests {
         let sent: Vec<usize> =
             ["A", "B", "A"].map(|t| memory.choose(false, vec![candidate("t", Placement::Turn, 1, t)]).len()).to_vec();
         assert_eq!(sent, [1, 1, 1]);
+        let mut resumed = BlockMemory::default();
+        resumed.remember("t", "<t>\nA\n</t>");
+        assert!(resumed.choose(false, vec![candidate("t", Placement::Turn, 1, "A")]).is_empty());
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Assembling the system prompt that a session freezes.
 
+use std::collections::HashSet;
+
 use super::budget::{FirstLine, cut};
 use super::estimate::{Class, estimate};
 use super::section::{ADDED_ORDER, BUILTINS, Builtin, PREAMBLE, PromptFacts, REPLACED_WITH_PREAMBLE, Tier};
@@ -86,7 +88,8 @@ pub struct Frozen {
     pub t1: String,
     /// Its sections, in order.
     pub sections: Vec<SectionInfo>,
-    /// Fragments without a section to belong to, as `(name, parent)`.
+    /// Fragments of a section that nobody has, as `(name, parent)`. A fragment of one that is only absent here goes with
+    /// it, unreported.
     pub orphans: Vec<(String, String)>,
 }
 
@@ -105,13 +108,17 @@ pub fn assemble(facts: &PromptFacts, own: &[SectionRecord], system: Option<&Syst
     let (fragments, whole): (Vec<&SectionRecord>, Vec<&SectionRecord>) =
         own.iter().partition(|record| record.parent.is_some());
     let mut sections: Vec<SectionRecord> = whole.into_iter().cloned().collect();
-    sections.extend(BUILTINS.iter().filter(|b| !facts.preset.drops(b.name)).map(|b| builtin(b, facts)));
+    sections.extend(BUILTINS.iter().map(|section| builtin(section, facts)));
+    let known: HashSet<String> = sections.iter().map(|section| section.name.clone()).collect();
+    sections.retain(|section| !facts.preset.drops(&section.name));
     if let Some(system) = system {
         replace(&mut sections, system);
     }
-    sections.retain(|section| section.text.is_some());
+    sections.retain(has_text);
     sections.sort_by_key(|section| (section.tier, section.order));
-    freeze(&sections, fragments)
+    let orphans =
+        fragments.iter().filter_map(|f| Some((f.name.clone(), f.parent.clone().filter(|p| !known.contains(p))?)));
+    Frozen { orphans: orphans.collect(), ..freeze(&sections, fragments) }
 }
 
 fn builtin(section: &Builtin, facts: &PromptFacts) -> SectionRecord {
@@ -158,7 +165,7 @@ fn replace_one(sections: &mut Vec<SectionRecord>, name: &str, text: Option<&str>
 }
 
 fn freeze(sections: &[SectionRecord], mut fragments: Vec<&SectionRecord>) -> Frozen {
-    fragments.retain(|fragment| fragment.text.is_some());
+    fragments.retain(|fragment| has_text(fragment));
     fragments.sort_by_key(|fragment| fragment.order);
     let mut frozen = Frozen::default();
     for section in sections {
@@ -179,12 +186,15 @@ fn freeze(sections: &[SectionRecord], mut fragments: Vec<&SectionRecord>) -> Fro
         }
         tier.push_str(&rendered);
     }
-    frozen.orphans = fragments.iter().map(|f| (f.name.clone(), f.parent.clone().unwrap_or_default())).collect();
     frozen
 }
 
+fn has_text(section: &SectionRecord) -> bool {
+    section.text.as_deref().is_some_and(|text| !text.trim().is_empty())
+}
+
 fn within_budget(section: &SectionRecord) -> String {
-    let text = section.text.as_deref().unwrap_or_default();
+    let text = section.text.as_deref().unwrap_or_default().trim_end_matches(['\r', '\n']);
     match section.budget {
         Some(budget) => cut(text, Class::Prose, budget, "section", FirstLine::Drop),
         None => text.to_owned(),
@@ -193,7 +203,15 @@ fn within_budget(section: &SectionRecord) -> String {
 
 /// A section as it stands in the prompt and in a later message about its change.
 pub fn tagged(name: &str, text: &str) -> String {
-    if name == PREAMBLE { text.to_owned() } else { format!("<{name}>\n{text}\n</{name}>") }
+    let tag = tag_name(name);
+    if name == PREAMBLE { text.to_owned() } else { format!("<{tag}>\n{text}\n</{tag}>") }
+}
+
+/// A name as a tag: odd characters become `_`.
+pub(super) fn tag_name(name: &str) -> String {
+    let legal = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') { c } else { '_' };
+    let tag: String = name.chars().map(legal).collect();
+    if is_tag(&tag) { tag } else { format!("_{tag}") }
 }
 
 #[cfg(test)]
@@ -299,10 +317,12 @@ mod tests {
             parent: Some(parent.into()),
             ..record(name, Tier::T0, order, name)
         };
-        let own = [fragment("two", "context", 2), fragment("one", "context", 1), fragment("lost", "r_session", 1)];
+        let absent = fragment("absent", "r_session", 1);
+        let own =
+            [fragment("two", "context", 2), fragment("one", "context", 1), fragment("lost", "nowhere", 1), absent];
         let frozen = assemble(&facts("minimal"), &own, None);
         assert!(frozen.t0.ends_with("\none\ntwo\n</context>"), "{}", frozen.t0);
-        assert_eq!(frozen.orphans, [("lost".to_owned(), "r_session".to_owned())]);
+        assert_eq!(frozen.orphans, [("lost".to_owned(), "nowhere".to_owned())]);
         assert!(!names(&frozen).contains(&"one"));
     }
 
@@ -310,5 +330,16 @@ mod tests {
     fn guidance_stands_in_t1_once() {
         let facts = PromptFacts { guidance: vec!["Stop and ask.".into(), "Stop and ask.".into()], ..facts("standard") };
         assert_eq!(assemble(&facts, &[], None).t1, "<guidance>\n- Stop and ask.\n</guidance>");
+    }
+
+    #[test]
+    fn a_section_without_text_is_absent_and_its_last_line_break_is_not_doubled() {
+        let own = [record("blank", Tier::T1, 1, " \n"), record("odd name>", Tier::T1, 2, "Text.\n")];
+        assert_eq!(assemble(&facts("minimal"), &own, None).t1, "<odd_name_>\nText.\n</odd_name_>");
+    }
+
+    #[test]
+    fn a_preset_drops_sections_of_others_by_name_too() {
+        assert_eq!(assemble(&facts("minimal"), &[record("skills", Tier::T1, 820, "- one")], None).t1, "");
     }
 }

@@ -26,6 +26,8 @@ use crate::value::Value;
 pub struct HandlerId {
     /// The record whose spec holds it.
     pub record: String,
+    /// The session that keeps the spec, for a record that only that session sees.
+    pub home: Option<String>,
     /// The field of the spec.
     pub field: String,
 }
@@ -43,6 +45,8 @@ pub struct Caller {
     pub owner: String,
     /// True when the handler is a tool body reached from code that the model wrote.
     pub from_model_code: bool,
+    /// What `ctx` answers in a check, where there is no session: `mode` and `model`.
+    pub probe: Option<Value>,
 }
 
 /// A call of a host closure.
@@ -62,15 +66,32 @@ pub struct Call {
     pub timeout: Option<f64>,
 }
 
+impl Call {
+    /// The record that stands for the host itself.
+    pub const HOST: &'static str = "host";
+
+    /// Asks the host for the first of these environment variables that is set: `{name, value}` or NULL.
+    pub fn environment(names: &[String]) -> Self {
+        Call {
+            handler: HandlerId { record: Call::HOST.into(), home: None, field: "environment".into() },
+            role: Role::Auth,
+            args: names.iter().map(|n| Value::from(n.as_str())).collect(),
+            style: CallStyle::Plain,
+            caller: Caller::default(),
+            timeout: None,
+        }
+    }
+}
+
 /// How a closure gets its arguments.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallStyle {
     /// `f(args..., ctx)`.
     WithCtx,
+    /// `f(ctx, args...)`.
+    CtxFirst,
     /// `f(args...)`.
     Plain,
-    /// `f(name = value, ...)` from one object; the named properties become atomic vectors.
-    Spread { atomic: Vec<String> },
     /// `f(name = value, ...)` with host objects that the host keeps under this id.
     HostArgs { id: String },
 }
@@ -362,7 +383,7 @@ mod tests {
 
     fn call(name: &str) -> Call {
         Call {
-            handler: HandlerId { record: "r1".into(), field: name.into() },
+            handler: HandlerId { record: "r1".into(), home: None, field: name.into() },
             role: Role::Tool,
             args: vec![],
             style: CallStyle::Plain,

@@ -53,7 +53,11 @@ impl Scene {
     /// Calls a closure of a record's.
     pub async fn call(&self, how: How<'_>, args: Vec<Value>) -> HostReply {
         let call = Call {
-            handler: HandlerId { record: how.record.id.clone(), field: how.field.to_owned() },
+            handler: HandlerId {
+                record: how.record.id.clone(),
+                home: how.record.session.clone(),
+                field: how.field.to_owned(),
+            },
             role: how.role,
             args,
             style: how.style,
@@ -63,6 +67,7 @@ impl Scene {
                 call: how.call.map(str::to_owned),
                 owner: how.record.extension.clone(),
                 from_model_code: how.from_model_code,
+                probe: None,
             },
             timeout: how.timeout,
         };

@@ -9,6 +9,8 @@ use std::rc::{Rc, Weak};
 
 use crate::gate::mode::Mode;
 use crate::message::Block;
+use crate::prompt::block::BlockMemory;
+use crate::prompt::render::SystemOption;
 use crate::session::history::{History, Projection};
 use crate::task::Signal;
 use crate::value::Value;
@@ -206,6 +208,8 @@ pub struct Running {
     pub turn: usize,
     /// Nested calls so far, a tool call.
     pub nested: Rc<RefCell<HashMap<String, u64>>>,
+    /// The level of code that was let through, a tool call of `r`: calls nested in it are not asked about again.
+    pub approved: crate::run::Approved,
 }
 
 /// A conversation.
@@ -256,13 +260,17 @@ pub struct State {
     pub queue: VecDeque<(Urgency, Input)>,
     /// Rows of usage.
     pub usage: Vec<UsageRow>,
-    /// The last text of each turn block, so that an unchanged one is not sent again.
-    pub last_blocks: HashMap<String, String>,
+    /// The context blocks sent so far, so that an unchanged one is not sent again.
+    pub blocks: BlockMemory,
+    /// What replaces sections of the system prompt.
+    pub system: Option<SystemOption>,
+    /// Names of policies that must be there; without one only read-only calls run.
+    pub required_policies: Vec<String>,
     /// Facts of the host for the environment block, until the first message took them.
     pub facts: Value,
-    /// Blocks that are waiting for the next user message, e.g. from `session_start`.
-    pub pending_blocks: Vec<Block>,
-    /// Fake reply count is the provider's; this is the number of model requests of the session.
+    /// Blocks of `session_start` handlers, for the first message.
+    pub start_blocks: Vec<Block>,
+    /// Model requests so far.
     pub requests: u64,
 }
 
@@ -280,9 +288,11 @@ impl Session {
             frozen: None,
             queue: VecDeque::new(),
             usage: Vec::new(),
-            last_blocks: HashMap::new(),
+            blocks: BlockMemory::default(),
+            system: None,
+            required_policies: Vec::new(),
             facts: Value::Null,
-            pending_blocks: Vec::new(),
+            start_blocks: Vec::new(),
             requests: 0,
         };
         Session {

@@ -5,4 +5,6 @@
 
 pub mod error;
 pub mod message;
+pub mod registry;
+pub mod schema;
 pub mod value;

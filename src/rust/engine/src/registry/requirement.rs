@@ -1,17 +1,21 @@
 //! Requirements on a version: `1.2` (at least that, same major) or `>= 1.0, < 2`.
 
+use std::cmp::Ordering;
+
 /// A requirement or version that can't be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a version requirement")]
 pub struct Malformed;
 
+type Holds = fn(Ordering) -> bool;
+
 /// Two characters before one, so that `>=` is not read as `>`.
-const OPERATORS: [(&str, fn(std::cmp::Ordering) -> bool); 5] = [
-    (">=", std::cmp::Ordering::is_ge),
-    ("<=", std::cmp::Ordering::is_le),
-    ("==", std::cmp::Ordering::is_eq),
-    (">", std::cmp::Ordering::is_gt),
-    ("<", std::cmp::Ordering::is_lt),
+const OPERATORS: [(&str, Holds); 5] = [
+    (">=", Ordering::is_ge),
+    ("<=", Ordering::is_le),
+    ("==", Ordering::is_eq),
+    (">", Ordering::is_gt),
+    ("<", Ordering::is_lt),
 ];
 
 /// True when the version `available` meets `requirement`: a bare version is a caret range, otherwise parts
@@ -23,11 +27,11 @@ const OPERATORS: [(&str, fn(std::cmp::Ordering) -> bool); 5] = [
 pub fn satisfies(requirement: &str, available: &str) -> Result<bool, Malformed> {
     let have = version(available)?;
     let parts: Vec<&str> = requirement.split(',').map(|p| p.trim_matches([' ', '\t'])).collect();
-    if let [bare] = parts.as_slice() {
-        if bare.starts_with(|c: char| c.is_ascii_digit()) {
-            let least = version(bare)?;
-            return Ok(have >= least && have.first() == least.first());
-        }
+    if let [bare] = parts.as_slice()
+        && bare.starts_with(|c: char| c.is_ascii_digit())
+    {
+        let least = version(bare)?;
+        return Ok(have >= least && have.first() == least.first());
     }
     let mut met = true;
     for part in parts {
@@ -66,7 +70,9 @@ mod tests {
         for unmet in ["1.9", ">= 2.0", "0.9", "> 1.0", ">= 1.0, < 1.0"] {
             assert_eq!(satisfies(unmet, "1.0"), Ok(false), "{unmet}");
         }
-        for bad in ["one", "1.0,", "1.0, < 2", "", ">= 99999999999", "99999999999.0", ">=", "~ 1", "1.", "1.0\n", "+1.0"] {
+        for bad in
+            ["one", "1.0,", "1.0, < 2", "", ">= 99999999999", "99999999999.0", ">=", "~ 1", "1.", "1.0\n", "+1.0"]
+        {
             assert_eq!(satisfies(bad, "1.0"), Err(Malformed), "{bad}");
         }
     }

@@ -124,14 +124,15 @@ impl<'a> Reader<'a> {
 
     /// The form without guidance: scalars of length one, arrays and objects by names.
     fn natural(&mut self, v: &HostValue, asked: &Asked<'a>, place: &Place, depth: usize) -> Value {
-        let empty_object = v.is_plain_list() && v.is_empty() && asked.schemas.iter().any(|s| s.get("properties").is_some());
+        let empty_object =
+            v.is_plain_list() && v.is_empty() && asked.schemas.iter().any(|s| s.get("properties").is_some());
         if v.is_null() || (is_missing(v) && !v.inherits("AsIs")) {
             return Value::Null;
         }
-        if v.names.is_some() || empty_object {
-            if let Some(object) = self.object(v, asked, place, depth) {
-                return object;
-            }
+        if (v.names.is_some() || empty_object)
+            && let Some(object) = self.object(v, asked, place, depth)
+        {
+            return object;
         }
         if v.items().is_none() && v.len() == 1 && !v.inherits("AsIs") {
             return v.to_json().unwrap_or_else(|e| self.no_json(v, asked, place, &e.problem));
@@ -175,9 +176,9 @@ fn whole(v: &HostValue) -> Option<Value> {
     if let Some(x) = v.as_number() {
         return (x.fract() == 0.0).then(|| number(x));
     }
-    let digits = v.as_str()?;
+    let digits = v.as_str().filter(|d| !d.starts_with(['+', '0']))?;
     let value = digits.parse::<i64>().map(|i| json!(i)).or_else(|_| digits.parse::<u64>().map(|u| json!(u))).ok()?;
-    (value.to_string() == digits && value.as_f64()?.abs() >= LARGEST_EXACT).then_some(value)
+    (value.as_f64()?.abs() >= LARGEST_EXACT).then_some(value)
 }
 
 /// NULL or a single NA.

@@ -78,7 +78,7 @@ impl<'a> Index<'a> {
         if fragment.starts_with('/') {
             return resource.pointer(&percent_decoded(fragment));
         }
-        self.anchors.iter().find(|((r, name), _)| *r == std::ptr::from_ref(resource) && *name == fragment).map(|(_, n)| *n)
+        self.anchors.get(&(std::ptr::from_ref(resource), fragment)).copied()
     }
 
     /// The schemas that `node` hands its own value to; false when a reference leads out of the document.
@@ -167,7 +167,7 @@ impl<'a> Index<'a> {
             Some(false) => return Err("has a $ref that leads back to itself".to_owned()),
             None => {}
         }
-        if depth > 4 * MAX_DEPTH {
+        if depth > MAX_DEPTH {
             return Err("has a chain of references that is too long".to_owned());
         }
         done.insert(node, false);

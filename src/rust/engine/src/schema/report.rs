@@ -40,7 +40,11 @@ impl Finding {
 }
 
 /// The texts of all errors, in order; below a type mismatch nothing more is said.
-pub(super) fn texts<'a>(schema: &Value, errors: impl Iterator<Item = ValidationError<'a>>, notes: &Notes) -> Vec<String> {
+pub(super) fn texts<'a>(
+    schema: &Value,
+    errors: impl Iterator<Item = ValidationError<'a>>,
+    notes: &Notes,
+) -> Vec<String> {
     let found: Vec<Finding> = errors.flat_map(|e| findings(schema, &e, notes)).collect();
     let all: Vec<&Finding> = notes.faults.iter().chain(&found).collect();
     let stops: Vec<&Finding> = all.iter().filter(|f| f.mismatch).copied().collect();
@@ -120,7 +124,11 @@ fn types(schema: &Value, error: &ValidationError<'_>) -> Vec<String> {
 }
 
 /// The types of all branches, when each of them fails for its type alone.
-fn only_types(schema: &Value, branches: &[Vec<ValidationError<'_>>], error: &ValidationError<'_>) -> Option<Vec<String>> {
+fn only_types(
+    schema: &Value,
+    branches: &[Vec<ValidationError<'_>>],
+    error: &ValidationError<'_>,
+) -> Option<Vec<String>> {
     let mut out: Vec<String> = Vec::new();
     for branch in branches {
         let [one] = branch.as_slice() else { return None };

@@ -193,7 +193,10 @@ fn an_array_of_one_is_no_scalar_and_strings_are_no_numbers() {
     assert_eq!(errors("n", "1".into()).len(), 1);
     assert_eq!(errors("i", "12".into()).len(), 1);
     assert_eq!(errors("s", HostData::Character(vec![None]).into()), ["'s' must be string, not character of length 1."]);
-    assert_eq!(s.check_host(&named(&[("i", "9007199254740993".into())])).input, json!({"i": 9_007_199_254_740_993_i64}));
+    assert_eq!(
+        s.check_host(&named(&[("i", "9007199254740993".into())])).input,
+        json!({"i": 9_007_199_254_740_993_i64})
+    );
 }
 
 #[test]
@@ -244,7 +247,11 @@ fn arguments_are_unknown_unless_a_reachable_schema_declares_them() {
 
 #[test]
 fn a_schema_that_opens_itself_knows_all_arguments() {
-    for open in [json!({"additionalProperties": true}), json!({"additionalProperties": {"type": "string"}}), json!({"patternProperties": {"^x": {}}})] {
+    for open in [
+        json!({"additionalProperties": true}),
+        json!({"additionalProperties": {"type": "string"}}),
+        json!({"patternProperties": {"^x": {}}}),
+    ] {
         assert!(schema(open.clone()).unknown_arguments(&args(json!({"q": 1}))).is_empty(), "{open}");
     }
     assert_eq!(schema(json!({"additionalProperties": false})).unknown_arguments(&args(json!({"q": 1}))), ["q"]);
@@ -260,7 +267,10 @@ fn invalid_schemas_are_refused_with_their_problem() {
         (json!({"pattern": "(?=a)"}), "pattern"),
         (json!({"pattern": "(a)\\1"}), "pattern"),
         (json!({"$ref": "#"}), "leads back to itself"),
-        (json!({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"allOf": [{"$ref": "#/$defs/a"}]}}}), "leads back"),
+        (
+            json!({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"allOf": [{"$ref": "#/$defs/a"}]}}}),
+            "leads back",
+        ),
         (json!("x"), ""),
     ];
     for (json, part) in refused {
@@ -273,18 +283,34 @@ fn invalid_schemas_are_refused_with_their_problem() {
 fn recursion_that_goes_down_into_the_value_is_fine() {
     let tree = json!({"type": "object", "properties": {"left": {"$ref": "#"}, "right": {"$ref": "#"}, "n": {"type": "integer"}}});
     let s = schema(tree);
-    assert_eq!(s.validate(&json!({"left": {"right": {"n": "x"}}})), ["'left.right.n' must be integer, not character of length 1."]);
+    assert_eq!(
+        s.validate(&json!({"left": {"right": {"n": "x"}}})),
+        ["'left.right.n' must be integer, not character of length 1."]
+    );
 }
 
 #[test]
 fn deep_schemas_and_inputs_are_refused_not_followed() {
     let nest = |levels: usize| (0..levels).fold(json!({}), |inner, _| json!({"properties": {"a": inner}}));
-    assert!(Schema::compile(&nest(30)).is_ok());
+    assert!(Schema::compile(&nest(60)).is_ok());
     assert!(Schema::compile(&nest(200)).is_err());
     let deep = (0..1000).fold(json!(1), |inner, _| json!([inner]));
     assert_eq!(schema(json!(true)).validate(&deep).len(), 1);
     let host = (0..1000).fold(HostValue::from(1), |inner, _| HostValue::list([inner]));
     assert_eq!(schema(json!(true)).check_host(&host).errors.len(), 1);
+}
+
+#[test]
+fn long_chains_of_references_end_in_an_answer() {
+    let chain = |links: usize| {
+        let step = |i: usize| (format!("d{i}"), json!({"$ref": format!("#/$defs/d{}", i + 1)}));
+        let mut defs: Map<String, Value> = (0..links).map(step).collect();
+        defs.insert(format!("d{links}"), json!({"type": "integer"}));
+        Schema::compile(&json!({"$ref": "#/$defs/d0", "$defs": defs}))
+    };
+    assert_eq!(chain(100).unwrap().validate(&json!("x")), ["the input must be integer, not character of length 1."]);
+    assert!(chain(500).unwrap_err().contains("too long"));
+    assert!(chain(10_000).unwrap_err().contains("too long"));
 }
 
 #[test]
@@ -298,7 +324,13 @@ fn r_lists_are_boxed_by_keyword() {
     let list = named(&[
         ("type", "object".into()),
         ("required", "a".into()),
-        ("properties", named(&[("a", named(&[("type", "string".into()), ("enum", "x".into())])), ("required", HostValue::list([]))])),
+        (
+            "properties",
+            named(&[
+                ("a", named(&[("type", "string".into()), ("enum", "x".into())])),
+                ("required", HostValue::list([])),
+            ]),
+        ),
         ("$defs", HostValue::list([])),
         ("anyOf", HostValue::list([named(&[("required", HostValue::strings::<String>([]))])])),
         ("default", HostValue::list([])),
@@ -323,7 +355,8 @@ fn parameters_are_a_list_or_the_text_of_an_object() {
     for bad in [HostValue::list([1.into()]), 1.into(), HostValue::named([("a", 1.into()), ("a", 1.into())])] {
         assert!(parameters_json(&bad).is_err(), "{bad:?}");
     }
-    let with_function = named(&[("properties", named(&[("a", named(&[("default", HostValue::function([("x", true)]))]))]))]);
+    let with_function =
+        named(&[("properties", named(&[("a", named(&[("default", HostValue::function([("x", true)]))]))]))]);
     assert_eq!(
         parameters_json(&with_function).unwrap_err(),
         "is not a schema: properties$a$default is a function, which JSON can't hold"
@@ -343,7 +376,10 @@ fn schema_json_survives_the_way_to_r_and_back() {
 #[test]
 fn case_18_formals_become_a_schema_and_back() {
     let s = from_formals(&Signature::new([("a", true), ("b", false), ("...", true)]));
-    assert_eq!(s, json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}, "required": ["a"]}));
+    assert_eq!(
+        s,
+        json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}, "required": ["a"]})
+    );
     assert_eq!(from_formals(&Signature::new([("...", true)])), json!({"type": "object", "properties": {}}));
 }
 

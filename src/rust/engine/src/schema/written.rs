@@ -124,7 +124,11 @@ fn each(v: &HostValue, path: &str, one: impl Fn(&HostValue, &str) -> Result<Valu
     items.map(|(i, item)| one(item, &format!("{path}[[{}]]", i + 1))).collect::<Result<_, _>>().map(Value::Array)
 }
 
-fn by_name(v: &HostValue, path: &str, one: impl Fn(&HostValue, &str) -> Result<Value, String>) -> Result<Value, String> {
+fn by_name(
+    v: &HostValue,
+    path: &str,
+    one: impl Fn(&HostValue, &str) -> Result<Value, String>,
+) -> Result<Value, String> {
     if v.is_plain_list() && v.is_empty() {
         return Ok(Value::Object(Map::new()));
     }

@@ -45,7 +45,11 @@ pub(crate) fn check_router(draft: &mut Draft<'_>) -> Verdict {
 
 /// Checks a model record against `fields` and the rules beyond them; the fields to set, where one was coerced.
 /// `prefix` stands before the names of fields in a fault.
-pub(super) fn check_record(record: &HostValue, fields: &[Field], prefix: &str) -> Result<Vec<(String, HostValue)>, Fault> {
+pub(super) fn check_record(
+    record: &HostValue,
+    fields: &[Field],
+    prefix: &str,
+) -> Result<Vec<(String, HostValue)>, Fault> {
     let at = |field: &str| format!("{prefix}{field}");
     let mut stored = Vec::new();
     for field in fields {
@@ -66,10 +70,10 @@ pub(super) fn check_record(record: &HostValue, fields: &[Field], prefix: &str) -
     if capabilities.iter().any(|c| c.as_flag().is_none()) {
         return fault(&at("capabilities"), "must have only TRUE or FALSE as entries");
     }
-    if let Some(decision) = record.field("decision") {
-        if let Some(other) = check_decision(decision, &at("decision"))? {
-            stored.push(("decision".to_owned(), other));
-        }
+    if let Some(decision) = record.field("decision")
+        && let Some(other) = check_decision(decision, &at("decision"))?
+    {
+        stored.push(("decision".to_owned(), other));
     }
     Ok(stored)
 }

@@ -5,8 +5,27 @@ use crate::registry::validate::{Draft, Generate, Verdict, fault};
 
 /// What `session$<name>` answers by itself, so that no agent may be called that.
 const SESSION_ACCESSORS: [&str; 21] = [
-    "text", "value", "values", "usage", "cost", "history", "messages", "model", "mode", "status", "reason", "id", "kind",
-    "file", "turns", "envir", "children", "ext", "plan", "last_rewind", "editor_text",
+    "text",
+    "value",
+    "values",
+    "usage",
+    "cost",
+    "history",
+    "messages",
+    "model",
+    "mode",
+    "status",
+    "reason",
+    "id",
+    "kind",
+    "file",
+    "turns",
+    "envir",
+    "children",
+    "ext",
+    "plan",
+    "last_rewind",
+    "editor_text",
 ];
 
 /// Methods of a `ui` that are made when they are missing.
@@ -53,7 +72,8 @@ pub(crate) fn check_agent(draft: &mut Draft<'_>) -> Verdict {
 
 /// The rule of kind `ui`.
 pub(crate) fn check_ui(draft: &mut Draft<'_>) -> Verdict {
-    let missing: Vec<String> = UI_METHODS.iter().filter(|m| draft.field(m).is_none()).map(|m| (*m).to_owned()).collect();
+    let missing: Vec<String> =
+        UI_METHODS.iter().filter(|m| draft.field(m).is_none()).map(|m| (*m).to_owned()).collect();
     if !missing.is_empty() {
         draft.generate = Some(Generate::UiDefaults(missing));
     }

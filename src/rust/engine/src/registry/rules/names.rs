@@ -47,12 +47,8 @@ pub(crate) const PROVIDER: Form = Form {
 };
 
 /// A tool.
-pub(crate) const TOOL: Form = Form {
-    first: tool_char,
-    rest: tool_char,
-    longest: LONGEST,
-    words: "letters, digits, _ and -",
-};
+pub(crate) const TOOL: Form =
+    Form { first: tool_char, rest: tool_char, longest: LONGEST, words: "letters, digits, _ and -" };
 
 fn tool_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-')

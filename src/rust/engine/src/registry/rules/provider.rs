@@ -21,10 +21,10 @@ pub(crate) fn check(draft: &mut Draft<'_>) -> Verdict {
         Some(id) if id == draft.name => {}
         Some(_) => return fault("id", "must be equal to the name"),
     }
-    if let Some(models) = draft.field("models").cloned() {
-        if let Some(stored) = check_models(&models)? {
-            draft.set("models", stored);
-        }
+    if let Some(models) = draft.field("models")
+        && let Some(stored) = check_models(models)?
+    {
+        draft.set("models", stored);
     }
     check_headers(draft.field("headers"))?;
     check_rate(draft.field("rate"))?;

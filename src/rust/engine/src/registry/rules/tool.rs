@@ -88,10 +88,10 @@ fn parameters_fault(problem: String) -> Fault {
 fn check_fun(fun: &Signature, schema: &Value) -> Verdict {
     let properties = schema.get("properties").and_then(Value::as_object);
     let has_formal = |name: &str| fun.formals.iter().any(|f| f.name == name);
-    if !fun.has_dots() {
-        if let Some(missing) = properties.into_iter().flatten().map(|(n, _)| n).find(|n| !has_formal(n)) {
-            return fault("fun", format!("must have an argument '{missing}' for the schema's property"));
-        }
+    if !fun.has_dots()
+        && let Some(missing) = properties.into_iter().flatten().map(|(n, _)| n).find(|n| !has_formal(n))
+    {
+        return fault("fun", format!("must have an argument '{missing}' for the schema's property"));
     }
     let declared = |name: &str| properties.is_some_and(|p| p.contains_key(name));
     match fun.formals.iter().find(|f| f.required && f.name != "..." && !declared(&f.name)) {
@@ -109,8 +109,7 @@ fn rename_annotations(draft: &mut Draft<'_>) {
         }
     }
     // Both spellings of one annotation: the first stays.
-    let annotations_changed = renamed.names != annotations.names;
-    if annotations_changed {
+    if renamed.names != annotations.names {
         let renamed = first_of_each(&renamed);
         draft.set("annotations", renamed);
     }

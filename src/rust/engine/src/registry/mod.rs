@@ -1,0 +1,7 @@
+//! The registry: kinds, specs and their validation.
+
+pub mod field;
+pub mod kind;
+pub mod requirement;
+mod rules;
+pub mod validate;

@@ -5,12 +5,6 @@ max_frames_last <- 15L
 frame_width <- 120L
 max_warnings_kept <- 50L
 
-# signalCondition() without a handler does nothing in R, also for an error. rlang signals
-# first and stops afterwards with a text of its own, so its errors count at the first sight.
-only_signalled <- function(e, caller) {
-  identical(caller, base::signalCondition) && !inherits(e, "rlang_error")
-}
-
 note_message <- function(m, run) {
   if (is.null(find_restart("muffleMessage", m))) return()
   text <- conditionMessage(m)
@@ -80,7 +74,7 @@ one_line <- function(call) {
 failure_record <- function(e, calls, run) {
   message <- safe_message(e)
   if (past_deadline(run) && is_time_limit(message)) {
-    return(list(status = "timeout", message = paste0("Timed out after ", format(run$timeout),
+    return(list(status = "timeout", message = paste0("Timed out after ", format_count(run$timeout),
       "s (limit set by the harness).")))
   }
   call <- own_call(conditionCall(e))

@@ -1,19 +1,20 @@
 # Code that would end, pause or hang the user's session is not run at all.
 
 guarded <- list(
-  base = c("q", "quit", "browser", "debug", "debugonce", "undebug", "readline",
-    "file.choose", "setTimeLimit", "setSessionTimeLimit", "closeAllConnections", ".Internal", ".Primitive"),
+  base = c("q", "quit", "browser", "debug", "debugonce", "undebug", "readline", "file.choose",
+    "setTimeLimit", "setSessionTimeLimit", "closeAllConnections", ".Internal", ".Primitive"),
   utils = c("recover", "menu", "select.list", "askYesNo", "fix", "edit", "de",
     "data.entry", "dataentry"),
   graphics = c("locator", "identify"))
 guarded_names <- unlist(guarded, use.names = FALSE)
 
-# Functions that call what they are given, by value or by name.
+# Functions that call what they are given, by value or by name, or pass it on. c() and list() are
+# left out: with a data mask, `c(q, x)` selects columns.
 callers <- c("do.call", "lapply", "sapply", "vapply", "mapply", "Map", "Filter", "Reduce", "Find",
   "Position", "rapply", "eapply", "tapply", "apply", "outer", "Vectorize", "match.fun", "get",
   "get0", "mget", "dynGet", "getExportedValue", "getFromNamespace", "getAnywhere", "Recall",
-  "tryCatch", "withCallingHandlers", "on.exit", "identity", "invisible", "return", "(", "list",
-  "c", "<-", "=", "<<-", "assign", "delayedAssign", "call", "as.call", "reg.finalizer",
+  "tryCatch", "withCallingHandlers", "on.exit", "identity", "invisible", "return", "(",
+  "<-", "=", "<<-", "assign", "delayedAssign", "call", "as.call", "reg.finalizer",
   "addTaskCallback", "setHook", "future", "later", "trace")
 
 # Callers that take a function by its name in a string.
@@ -21,8 +22,10 @@ by_name <- c("do.call", "lapply", "sapply", "vapply", "mapply", "Map", "Filter",
   "Position", "rapply", "eapply", "tapply", "apply", "outer", "match.fun", "get", "get0", "mget",
   "dynGet", "getExportedValue", "getFromNamespace", "call")
 
-# The text that refuses `code`, or NULL when it may run (or does not parse).
+# The text that refuses `code`, or NULL when it may run (or can't: no valid text, no R).
 guard_code <- function(code, envir) {
+  code <- clean_code(code)
+  if (!validUTF8(code)) return(NULL)
   secret <- guard_secret(code)
   if (!is.null(secret)) return(secret)
   exprs <- parse_code(code)

@@ -40,7 +40,7 @@ guard_devices <- function(run) {
     options(old)
     for (device in intersect(ours, grDevices::dev.list())) grDevices::dev.off(device)
     open <- grDevices::dev.list()
-    run$devices <- setdiff(open, before)
+    run$devices <- open[!open %in% before]
     run$state$devices <- intersect(c(agents, run$devices), open)
     if (current %in% open) grDevices::dev.set(current)
   }

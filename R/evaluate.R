@@ -135,7 +135,7 @@ run_expressions <- function(run) {
   for (i in seq_along(run$exprs)) {
     if (past_deadline(run)) {
       run$status <- "timeout"
-      run$failure <- list(message = paste0("Timed out after ", format(run$timeout),
+      run$failure <- list(message = paste0("Timed out after ", format_count(run$timeout),
         "s before expression ", i, " of ", length(run$exprs), "."))
       return(invisible())
     }
@@ -173,10 +173,7 @@ evaluate_one <- function(expr, run) {
             if (value$visible && !prints_itself(expr, run$envir)) print_value(value$value, run)
             NULL
           },
-          error = function(e) {
-            if (only_signalled(e, sys.function(sys.nframe() - 1L))) return()
-            leave(failure_record(e, sys.calls(), run))
-          },
+          error = function(e) leave(failure_record(e, sys.calls(), run)),
           warning = function(w) note_warning(w, run),
           message = function(m) note_message(m, run),
           interrupt = function(i) run$interrupted <- TRUE

@@ -4,5 +4,8 @@
 #![allow(dead_code)] // removed with the first whole slice
 
 pub mod error;
+pub mod io;
 pub mod message;
+pub mod provider;
+pub mod redact;
 pub mod value;

@@ -1,0 +1,13 @@
+//! Chat Completions (`openai-completions`) and its many imitators.
+
+mod encoder;
+mod fragments;
+mod params;
+mod reader;
+mod think;
+mod usage;
+mod wire_message;
+
+pub use encoder::{Encoder, Target};
+pub use params::{Params, Returns, System, ToolChoice, tool_declaration};
+pub use reader::{Options, Reader};

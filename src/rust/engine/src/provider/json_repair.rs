@@ -1,0 +1,399 @@
+//! JSON as models and hosts write it.
+//!
+//! Three readings of one grammar: [`parse`] for arguments that will be run, [`lenient`] for events of a host, and
+//! [`partial`] for texts that are still arriving. Repairs happen only inside of strings: raw control characters
+//! stand for themselves, a bad escape keeps its backslash, a lone surrogate or NUL becomes U+FFFD.
+
+use crate::value::{Map, Value};
+
+/// Values deeper than this are refused, or left out where a host's unknown keys must not matter.
+const MAX_DEPTH: usize = 120;
+
+/// Why a text is no JSON for arguments.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not valid JSON: {problem}")]
+pub struct BadJson {
+    /// What is wrong, with its byte.
+    pub problem: String,
+}
+
+/// Reads the arguments of a tool call. Blank text and `null` are the empty object.
+///
+/// # Errors
+/// [`BadJson`] for a text that is cut off or malformed outside of strings, and for a name given twice in one object
+/// at any depth: two readers could take different ones.
+pub fn parse(text: &str) -> Result<Value, BadJson> {
+    if text.trim().is_empty() {
+        return Ok(Value::Object(Map::new()));
+    }
+    let mut parser = Parser::new(text, Mode { cut: false, repeats: false, prune: false });
+    let value = parser.value(0)?;
+    parser.blanks();
+    if parser.at < parser.bytes.len() {
+        return Err(parser.bad("something follows the value"));
+    }
+    Ok(if value.is_null() { Value::Object(Map::new()) } else { value })
+}
+
+/// Reads an event of a host: the last of repeated names counts, and what is nested too deep is null.
+pub fn lenient(text: &str) -> Option<Value> {
+    if let Ok(value) = serde_json::from_str(text) {
+        return Some(value);
+    }
+    let mut parser = Parser::new(text, Mode { cut: false, repeats: true, prune: true });
+    let value = parser.value(0).ok()?;
+    parser.blanks();
+    (parser.at == parser.bytes.len()).then_some(value)
+}
+
+/// Reads as much as there is of a text that may be cut anywhere; the empty object when nothing can be read. For
+/// previews, never to run a tool.
+pub fn partial(text: &str) -> Value {
+    let mut parser = Parser::new(text, Mode { cut: true, repeats: true, prune: false });
+    parser.value(0).ok().filter(|v| !v.is_null()).unwrap_or_else(|| Value::Object(Map::new()))
+}
+
+#[derive(Clone, Copy)]
+struct Mode {
+    /// The text may be cut: what is open is closed.
+    cut: bool,
+    /// A name may be repeated.
+    repeats: bool,
+    /// What is too deep is skipped instead of refused.
+    prune: bool,
+}
+
+struct Parser<'a> {
+    bytes: &'a [u8],
+    text: &'a str,
+    at: usize,
+    mode: Mode,
+    /// The text is over (or unreadable from here on) and open containers close. Only in `cut` mode.
+    over: bool,
+}
+
+impl<'a> Parser<'a> {
+    fn new(text: &'a str, mode: Mode) -> Self {
+        Parser { bytes: text.as_bytes(), text, at: 0, mode, over: false }
+    }
+
+    fn bad(&self, problem: &str) -> BadJson {
+        BadJson { problem: format!("{problem} at byte {}", self.at + 1) }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn blanks(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\n' | b'\r' | b'\t')) {
+            self.at += 1;
+        }
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Value, BadJson> {
+        self.blanks();
+        match self.peek() {
+            None => Err(self.bad("the text ends before a value")),
+            Some(b'{' | b'[') if depth >= MAX_DEPTH => self.too_deep(),
+            Some(b'{') => self.object(depth),
+            Some(b'[') => self.array(depth),
+            Some(b'"') => self.string().map(Value::String),
+            Some(_) => self.scalar(),
+        }
+    }
+
+    fn scalar(&mut self) -> Result<Value, BadJson> {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))).unwrap_or(rest.len());
+        let word = rest.get(..end).unwrap_or_default();
+        let value = serde_json::from_str(word).map_err(|_| self.bad("a value can't be read"))?;
+        self.at += end;
+        Ok(value)
+    }
+
+    fn array(&mut self, depth: usize) -> Result<Value, BadJson> {
+        self.at += 1;
+        let mut items = Vec::new();
+        self.members(b']', |p| {
+            items.push(p.value(depth + 1)?);
+            Ok(())
+        })?;
+        Ok(Value::Array(items))
+    }
+
+    fn object(&mut self, depth: usize) -> Result<Value, BadJson> {
+        self.at += 1;
+        let mut map = Map::new();
+        self.members(b'}', |p| {
+            if p.peek() != Some(b'"') {
+                return Err(p.bad("a name in quotes is missing"));
+            }
+            let name = p.string()?;
+            p.blanks();
+            if p.over || p.peek() != Some(b':') {
+                return Err(p.bad("a colon is missing"));
+            }
+            p.at += 1;
+            if !p.mode.repeats && map.contains_key(&name) {
+                return Err(BadJson { problem: format!("the name {} is given twice", Value::String(name)) });
+            }
+            let value = p.value(depth + 1)?;
+            map.insert(name, value);
+            Ok(())
+        })?;
+        Ok(Value::Object(map))
+    }
+
+    /// Reads members up to `close`. In `cut` mode the first one that fails ends the container.
+    fn members(&mut self, close: u8, mut member: impl FnMut(&mut Self) -> Result<(), BadJson>) -> Result<(), BadJson> {
+        self.blanks();
+        if self.peek() == Some(close) {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            self.blanks();
+            let step = member(self).and_then(|()| self.separator(close));
+            match step {
+                Ok(true) => return Ok(()),
+                Ok(false) => {}
+                Err(_) if self.mode.cut => {
+                    self.over = true;
+                    return Ok(());
+                }
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    /// True after the closing bracket, false after a comma.
+    fn separator(&mut self, close: u8) -> Result<bool, BadJson> {
+        if self.over {
+            return Ok(true);
+        }
+        self.blanks();
+        let closed = match self.peek() {
+            Some(c) if c == close => true,
+            Some(b',') => false,
+            None => return Err(self.bad("the text ends inside of a list or object")),
+            Some(_) => return Err(self.bad("a comma or a closing bracket is missing")),
+        };
+        self.at += 1;
+        Ok(closed)
+    }
+
+    fn string(&mut self) -> Result<String, BadJson> {
+        self.at += 1;
+        let mut out = String::new();
+        loop {
+            let start = self.at;
+            while !matches!(self.peek(), None | Some(b'"' | b'\\' | 0)) {
+                self.at += 1;
+            }
+            out.push_str(self.text.get(start..self.at).unwrap_or_default());
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(out);
+                }
+                Some(b'\\') if self.escape(&mut out) => {}
+                Some(0) => {
+                    self.at += 1;
+                    out.push('\u{fffd}');
+                }
+                _ if self.mode.cut => {
+                    self.over = true;
+                    return Ok(out);
+                }
+                _ => return Err(self.bad("the text ends inside of a string")),
+            }
+        }
+    }
+
+    /// Reads one escape; false when the text ends in it.
+    fn escape(&mut self, out: &mut String) -> bool {
+        let Some(kind) = self.bytes.get(self.at + 1).copied() else { return false };
+        let plain = match kind {
+            b'"' | b'\\' | b'/' => Some(char::from(kind)),
+            b'b' => Some('\u{8}'),
+            b'f' => Some('\u{c}'),
+            b'n' => Some('\n'),
+            b'r' => Some('\r'),
+            b't' => Some('\t'),
+            _ => None,
+        };
+        if let Some(c) = plain {
+            out.push(c);
+            self.at += 2;
+            return true;
+        }
+        if kind == b'u' {
+            return self.unicode(out);
+        }
+        out.push('\\');
+        self.at += 1;
+        true
+    }
+
+    fn unicode(&mut self, out: &mut String) -> bool {
+        let Some(unit) = self.hex(self.at + 2) else {
+            // Cut off in the middle, or not four digits: then the backslash stays.
+            if self.mode.cut && self.bytes.len() < self.at + 6 {
+                return false;
+            }
+            out.push('\\');
+            self.at += 1;
+            return true;
+        };
+        let low = self.bytes.get(self.at + 6..self.at + 8).filter(|b| *b == b"\\u").and_then(|_| self.hex(self.at + 8));
+        let pair = low.and_then(|low| char::decode_utf16([unit, low]).next()?.ok().filter(|c| c.len_utf16() == 2));
+        let (c, length) = match pair {
+            Some(c) => (c, 12),
+            None => (char::from_u32(u32::from(unit)).filter(|c| *c != '\0').unwrap_or('\u{fffd}'), 6),
+        };
+        out.push(c);
+        self.at += length;
+        true
+    }
+
+    fn hex(&self, at: usize) -> Option<u16> {
+        let digits = self.bytes.get(at..at + 4).filter(|d| d.iter().all(u8::is_ascii_hexdigit))?;
+        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    }
+
+    fn too_deep(&mut self) -> Result<Value, BadJson> {
+        if !self.mode.prune {
+            return Err(self.bad("the value is nested too deep"));
+        }
+        let mut depth = 0usize;
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'"' => {
+                    self.string()?;
+                    continue;
+                }
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth -= 1,
+                _ => {}
+            }
+            self.at += 1;
+            if depth == 0 {
+                return Ok(Value::Null);
+            }
+        }
+        Err(self.bad("the text ends inside of a list or object"))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+    use crate::value::json;
+    use proptest::prelude::*;
+
+    #[test]
+    fn valid_json_is_read_as_it_is() {
+        for text in [
+            r#"{"a":[1,-2.5,1e3,true,false,null,"x\"\\\/\b\f\n\r\té😀"],"b":{}}"#,
+            r#" [ ] "#,
+            "12",
+            r#"{"id":76561198003753554}"#,
+        ] {
+            assert_eq!(parse(text).unwrap(), serde_json::from_str::<Value>(text).unwrap(), "{text}");
+        }
+    }
+
+    #[test]
+    fn blank_arguments_are_the_empty_object() {
+        for text in ["", " \n", "null"] {
+            assert_eq!(parse(text).unwrap(), json!({}));
+        }
+    }
+
+    #[test]
+    fn b82_raw_control_characters_inside_strings_stand_for_themselves() {
+        assert_eq!(parse("{\"t\":\"a\nb\tc\"}").unwrap(), json!({"t": "a\nb\tc"}));
+        assert!(parse("{\"t\":\u{1}1}").is_err());
+    }
+
+    #[test]
+    fn a_bad_escape_keeps_its_backslash() {
+        assert_eq!(parse(r#"{"p":"C:\d\u12 \'"}"#).unwrap(), json!({"p": r"C:\d\u12 \'"}));
+    }
+
+    #[test]
+    fn a_lone_surrogate_or_nul_is_the_replacement_character() {
+        assert_eq!(parse(r#"["\ud800","\ude00x","\ud800\ud83d\ude00","\u0000"]"#).unwrap(),
+            json!(["\u{fffd}", "\u{fffd}x", "\u{fffd}\u{1f600}", "\u{fffd}"]));
+    }
+
+    #[test]
+    fn h35_a_name_given_twice_is_refused_at_any_level() {
+        for text in [r#"{"a":1,"a":2}"#, r#"[{"b":{"a":1,"\u0061":2}}]"#] {
+            assert!(parse(text).unwrap_err().to_string().starts_with("not valid JSON: the name \"a\" is given twice"));
+        }
+        assert_eq!(lenient(r#"{"a":1,"a":2}"#), Some(json!({"a": 2})));
+    }
+
+    #[test]
+    fn b43_a_cut_text_is_refused_and_partly_readable() {
+        let text = r#"{"path":"a","text":"ab"#;
+        assert!(parse(text).is_err());
+        assert_eq!(partial(text), json!({"path": "a", "text": "ab"}));
+    }
+
+    #[test]
+    fn malformed_text_is_refused() {
+        for text in ["{", "[1,]", "{\"a\"}", "{a:1}", "{} x", "01", "+1", "tru", "{\"a\":1,}", "\"", "1e999", "NaN"] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_cut_text_shows_what_is_whole() {
+        let table = [
+            ("", json!({})),
+            ("{\"a\": tr", json!({})),
+            ("{\"a\":1,\"b", json!({"a": 1})),
+            ("{\"a\":[1,{\"b\":\"x\\", json!({"a": [1, {"b": "x"}]})),
+            ("{\"a\":\"\\u00", json!({"a": ""})),
+            ("[1,2", json!([1, 2])),
+            ("nonsense", json!({})),
+        ];
+        for (text, value) in table {
+            assert_eq!(partial(text), value, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_nested_too_deep_is_refused_or_left_out() {
+        let deep = format!("{{\"x\":{}{},\"a\":1}}", "[".repeat(200_000), "]".repeat(200_000));
+        assert!(parse(&deep).is_err());
+        assert_eq!(lenient(&deep).unwrap()["a"], 1);
+        let _ = partial(&deep);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "[\\[\\]{}\":,\\\\u0-9a-f \u{0}\u{e9}]{0,40}") {
+            let _ = (parse(&text), lenient(&text), partial(&text));
+        }
+
+        #[test]
+        fn what_serde_writes_is_read_back(keys in proptest::collection::hash_set(any::<String>(), 0..4), s: String, n: i64) {
+            let map: Map<String, Value> = keys.into_iter().map(|k| (k.replace('\0', ""), json!([s.replace('\0', ""), n]))).collect();
+            let value = Value::Object(map);
+            prop_assert_eq!(parse(&value.to_string()), Ok(value.clone()));
+            prop_assert_eq!(partial(&value.to_string()), value);
+        }
+
+        #[test]
+        fn every_cut_of_an_object_gives_an_object(cut in 0..60usize) {
+            let text = r#"{"a":[1,{"b":"x\u00e9\n"}],"c":{"d":null,"e":[true,2.5e3]}}"#;
+            let cut = cut.min(text.len());
+            prop_assert!(partial(text.get(..cut).unwrap()).is_object());
+        }
+    }
+}

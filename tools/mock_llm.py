@@ -3,7 +3,7 @@
 
     mock_llm.py [--port 0] [--port-file F] [--script FILE.json]
 
-It listens on 127.0.0.1, prints its port (and writes it to F) once it listens, and runs until SIGTERM or SIGINT.
+Any key will do, and none. It listens on 127.0.0.1, prints its port (and writes it to F) once it listens, and runs until SIGTERM or SIGINT.
 
 Without a script the reply follows from the last line of the last user message that is a command:
 
@@ -14,7 +14,8 @@ Without a script the reply follows from the last line of the last user message t
     anything else      ok
 
 A script is a JSON list of replies, or {"replies": [...]}; request k gets reply k, and the last one is repeated. A reply
-is a string or an object with "text", "tools" ([{"name", "input"}]), "delay_ms", "hang", or "status" and "error".
+is a string or an object with "text", "tools" ([{"name", "input"}]), "delay_ms" (before the first byte), "gap_ms" (between
+the pieces of a text), "hang", or "status" and "error".
 """
 import argparse
 import json
@@ -144,7 +145,7 @@ class Handler(BaseHTTPRequestHandler):
         usage = {**tokens, "total_tokens": sum(tokens.values())}
         try:
             if body.get("stream"):
-                self.stream(head, text, calls, finish, usage, reply.get("hang"))
+                self.stream(head, text, calls, finish, usage, reply)
             else:
                 message = {"role": "assistant", "content": text or None, **({"tool_calls": calls} if calls else {})}
                 choice = {"index": 0, "message": message, "finish_reason": finish}
@@ -152,7 +153,7 @@ class Handler(BaseHTTPRequestHandler):
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True  # the client left
 
-    def stream(self, head, text, calls, finish, usage, hang):
+    def stream(self, head, text, calls, finish, usage, reply):
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("connection", "close")
@@ -170,7 +171,8 @@ class Handler(BaseHTTPRequestHandler):
         delta({"role": "assistant", "content": ""})
         for start in range(0, len(text), PIECE):
             delta({"content": text[start:start + PIECE]})
-            if hang:
+            time.sleep(reply.get("gap_ms", 0) / 1000)
+            if reply.get("hang"):
                 self.rfile.read(1)  # ends when the client closes the connection
                 return
         for i, call in enumerate(calls):
@@ -189,6 +191,7 @@ def main():
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--port-file")
     parser.add_argument("--script")
+    parser.add_argument("--no-auth", action="store_true", help="changes nothing: no key is ever asked for")
     options = parser.parse_args()
     replies = []
     if options.script:

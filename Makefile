@@ -69,6 +69,7 @@ bench: library
 vendor:
 	cd src/rust && rm -rf vendor && mkdir -p vendor && $(CARGO_IN_RUST) vendor --locked vendor > vendor.config
 	cd src/rust && mv vendor.config vendor/config.toml && tar -cJf vendor.tar.xz vendor && rm -rf vendor
+	@mkdir -p inst
 	$(CARGO) metadata --manifest-path $(MANIFEST) --format-version 1 --locked | python3 tools/authors.py > inst/AUTHORS
 	@ls -l src/rust/vendor.tar.xz
 

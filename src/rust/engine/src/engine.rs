@@ -11,6 +11,7 @@ use crate::clock;
 use crate::error::Error;
 use crate::hook::catalogue;
 use crate::io::Runtime;
+use crate::payload;
 use crate::provider::http;
 use crate::redact::Redactor;
 use crate::registry::admission;
@@ -138,7 +139,7 @@ impl Engine {
 
     /// Secrets in the strings of a value become markers.
     pub fn redact(&self, value: &mut Value) {
-        self.redactor.borrow().redact_value(value);
+        payload::redact(&self.redactor.borrow(), value);
     }
 
     /// Ends the I/O threads, waiting at most this long.

@@ -13,6 +13,7 @@ pub mod io;
 pub mod meaning;
 pub mod message;
 pub mod model;
+pub mod payload;
 pub mod prompt;
 pub mod provider;
 pub mod redact;

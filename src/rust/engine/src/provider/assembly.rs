@@ -218,13 +218,13 @@ impl Assembly {
 }
 
 /// The block of a call: arguments that can't be read whole are what can be read of them, with the raw text beside.
-fn call_block(call: &Call) -> Block {
-    let arguments = json_repair::parse(&call.raw).unwrap_or_else(|_| json_repair::partial(&call.raw));
-    let differs = !call.raw.trim().is_empty() && call.raw != arguments.to_string();
+pub fn block_of_call(id: &str, name: &str, raw: &str) -> Block {
+    let arguments = json_repair::parse(raw).unwrap_or_else(|_| json_repair::partial(raw));
+    let differs = !raw.trim().is_empty() && raw != arguments.to_string();
     Block::ToolCall {
-        id: call.id.clone().unwrap_or_default(),
-        name: call.name.clone().unwrap_or_default(),
-        raw_arguments: differs.then(|| call.raw.clone()),
+        id: id.to_owned(),
+        name: name.to_owned(),
+        raw_arguments: differs.then(|| raw.to_owned()),
         arguments,
         thought_signature: None,
     }

@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use crate::message::{Block, Failure, FailureClass, Reply, StopReason, StreamEvent, Usage, text_of};
 use crate::prompt::estimate::{CharCounts, Class, estimate};
+use crate::provider::assembly::block_of_call;
 use crate::provider::failure;
-use crate::provider::json_repair;
 use crate::session::history::{History, shown};
 use crate::value::{HostValue, Map, Value, json};
 
@@ -351,7 +351,7 @@ impl Play<'_> {
             self.emit(StreamEvent::ToolCallDelta { index, json: second.iter().collect() });
         }
         let raw = if cut { first } else { call.json.clone() };
-        self.reply.content.push(json_repair::call_block(&call.id, &call.name, &raw));
+        self.reply.content.push(block_of_call(&call.id, &call.name, &raw));
         self.emit(StreamEvent::ToolCallEnd { index });
     }
 

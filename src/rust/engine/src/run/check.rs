@@ -4,8 +4,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use crate::engine::Engine;
-use crate::gate::lattice::normalise;
-use crate::gate::mode::Mode;
+use crate::gate::probe::{problem, probes};
 use crate::meaning::Role;
 use crate::prompt::estimate::{Class, estimate};
 use crate::registry::store::Registry;
@@ -44,24 +43,6 @@ impl Row {
     pub fn to_json(&self) -> Value {
         json!({"target": self.target, "check": self.check, "ok": self.ok, "message": self.message})
     }
-}
-
-/// Policy probes: tool, level, input.
-fn probes() -> Vec<(&'static str, u8, Value)> {
-    let path = |tool, level, path: &str| (tool, level, json!({"path": path}));
-    let code = |level, code: &str| ("r", level, json!({"code": code}));
-    vec![
-        path("read", 0, "R/tool.R"),
-        path("read", 1, "/etc/hosts"),
-        path("read", 2, ".env"),
-        ("write", 2, json!({"path": "out.txt", "content": "x"})),
-        ("edit", 3, json!({"path": ".gptr/settings.json", "edits": [{"oldText": "a", "newText": "b"}]})),
-        code(0, "mean(1:10)"),
-        code(1, "x <- 1"),
-        code(2, "write.csv(mtcars, 'x.csv')"),
-        code(3, "unlink('x.csv')"),
-        code(4, "rm(list = ls())"),
-    ]
 }
 
 /// A task that checks one spec. The host keeps the spec's closures under the record id `record`. Its value is a list
@@ -159,20 +140,12 @@ impl Check {
     async fn policy(&self, target: &str, rows: &mut Vec<Row>) {
         let mut problems = Vec::new();
         let mut times = Vec::new();
-        for mode in Mode::ALL {
-            for (tool, level, input) in probes() {
-                let call = json!({
-                    "id": "check", "name": tool, "input": input, "raw": Value::Null, "tool": tool, "nested": false,
-                    "parent_id": Value::Null, "outer_level": Value::Null, "risk": {"level": level}
-                });
-                let probe = json!({"mode": mode.as_str(), "model": "check/check-1"});
-                let begun = Instant::now();
-                let reply = self.call("check", Role::Policy, CallStyle::WithCtx, vec![call], Some(probe)).await;
-                times.push(begun.elapsed().as_secs_f64() * 1000.0);
-                if let Some((_, why)) = normalise("check", &reply).fault {
-                    problems.push(format!("{}/{tool} level {level}: {why}", mode.as_str()));
-                }
-            }
+        for probe in probes() {
+            let seen = json!({"mode": probe.mode.as_str(), "model": "check/check-1"});
+            let begun = Instant::now();
+            let reply = self.call("check", Role::Policy, CallStyle::WithCtx, vec![probe.call.clone()], Some(seen)).await;
+            times.push(begun.elapsed().as_secs_f64() * 1000.0);
+            problems.extend(problem(&probe, &reply));
         }
         let message = if problems.is_empty() { format!("{} calls", times.len()) } else { problems[..problems.len().min(QUOTED)].join("; ") };
         rows.push(Row::new(target, "policy.matrix", problems.is_empty(), message));

@@ -9,6 +9,7 @@ use crate::gate::lattice::{Decision, Guards, Next, Opinion, Round, Verdict};
 use crate::gate::message::{Refusal, denied, how_to_allow};
 use crate::gate::mode::{self, Action, Mode};
 use crate::gate::risk::{self, Risk};
+use crate::gate::{Around, risk_of_code};
 use crate::hook::Answer;
 use crate::meaning::Role;
 use crate::registry::store::{Record, Snapshot};
@@ -106,16 +107,16 @@ impl Gate<'_> {
         };
         if is_evaluator(self.record) {
             let Ok(facts) = value.to_json() else { return failed };
-            let existing = |name: &str| facts.pointer("/existing")?.get(name)?.as_f64();
-            let risk = risk::of_code(&facts, &existing, &|path| self.member_level(path));
+            let existing = |name: &str| facts.get("existing")?.get(name)?.as_f64();
+            let around = Around { existing: &existing, member_level: &|path| self.member_level(path), rules: &[] };
+            let risk = risk_of_code(&facts, &around);
             return Assessed { level: risk.level, code: Some(risk) };
         }
-        match value.as_number() {
-            Some(level) if level.fract() == 0.0 && (0.0..=4.0).contains(&level) => {
-                Assessed { level: level as u8, code: None }
-            }
-            _ => failed,
+        let (level, problem) = risk::level_of(reply);
+        if let Some(problem) = problem {
+            self.scene.diagnose(&self.record.extension, "risk", "malformed_answer", &problem);
         }
+        Assessed { level, code: None }
     }
 
     /// The level of a `peter$` member that code calls: 0 for read-only ones.

@@ -11,7 +11,8 @@ use crate::hook::Answer;
 use crate::meaning::Role;
 use crate::message::{Assistant, Block, Failure, FailureClass, Message, Reply, StopReason, StreamEvent, Usage};
 use crate::model::ModelRecord;
-use crate::provider::completions::{Encoder, Options, Params, Reader, System, Target};
+use crate::provider::compat::Compat;
+use crate::provider::completions::{Encoder, Options, Params, Reader, System, Target, tool_declaration};
 use crate::provider::endpoint::Endpoint;
 use crate::provider::fake::{self, Act, Fake, Question};
 use crate::provider::http::{ReplyStream, Timeouts};
@@ -33,6 +34,12 @@ pub enum Ended {
     Failed(Error),
     /// It was stopped.
     Aborted,
+}
+
+/// What a request says besides the conversation.
+struct Ask<'a> {
+    params: &'a Value,
+    request_id: &'a str,
 }
 
 /// Where a reply comes from.
@@ -115,8 +122,8 @@ impl Scene {
         .await;
         self.notify("message_start", || json!({"role": "assistant"})).await;
         self.session.state.borrow_mut().requests += 1;
-        let mut source = self.open(provider, model, frozen, &params).await;
-        let mut shown = Shown { redactor: self.engine.redactor.borrow().stream(), text: String::new(), last: None, committed: false };
+        let mut source = self.open(provider, model, frozen, &Ask { params: &params, request_id: &request_id }).await;
+        let mut shown = Shown { redactor: StreamRedactor::new(self.engine.redactor.borrow().clone()), text: String::new(), last: None, committed: false };
         let (reply, failure) = self.read(&mut source, &mut shown).await;
         self.flush(&mut shown, true);
         let assistant = Assistant {
@@ -164,12 +171,12 @@ impl Scene {
         }
     }
 
-    async fn open(&self, provider: &Rc<Record>, model: &ModelRecord, frozen: &Frozen, params: &Value) -> Source {
+    async fn open(&self, provider: &Rc<Record>, model: &ModelRecord, frozen: &Frozen, ask: &Ask<'_>) -> Source {
         if let Some(fake) = provider.attachment.clone().and_then(|a| a.downcast::<Fake>().ok()) {
-            return Source::Fake(self.ask_fake(provider, model, frozen, params, &fake).await);
+            return Source::Fake(self.ask_fake(provider, model, frozen, ask.params, &fake).await);
         }
         match self.endpoint(provider).await {
-            Ok(endpoint) => Source::Http(Box::new(self.send(&endpoint, model, frozen, params))),
+            Ok(endpoint) => Source::Http(Box::new(self.send(&endpoint, model, frozen, ask))),
             Err(failure) => Source::Failed(Some(failure)),
         }
     }
@@ -232,9 +239,9 @@ impl Scene {
         let headers = self.headers(provider).await?;
         let key = self.key(provider).await?;
         let mut redactor = self.engine.redactor.borrow_mut();
-        headers.iter().filter(|(n, _)| is_key_header(n)).for_each(|(n, v)| redactor.register(n, bare_token(v)));
+        headers.iter().filter(|(n, _)| is_key_header(n)).for_each(|(n, v)| redactor.add_secret(n, bare_token(v)));
         if let Some((name, key)) = &key {
-            redactor.register(name, key);
+            redactor.add_secret(name, key);
         }
         drop(redactor);
         Ok(endpoint.with_headers(headers).map_err(broken)?.with_key(key.map(|(_, k)| k)))
@@ -297,12 +304,13 @@ impl Scene {
         })
     }
 
-    fn send(&self, endpoint: &Endpoint, model: &ModelRecord, frozen: &Frozen, params: &Value) -> ReplyStream {
+    fn send(&self, endpoint: &Endpoint, model: &ModelRecord, frozen: &Frozen, ask: &Ask<'_>) -> ReplyStream {
+        let (params, request_id) = (ask.params, ask.request_id);
         let target = Target {
             provider: model.provider.clone(),
             model: model.id.clone(),
             reasoning: model.reasoning.unwrap_or(false),
-            images: model.input.iter().any(|i| i == "image"),
+            images: model.takes_images(),
             compat: endpoint.compat.clone(),
         };
         let mut projection = self.session.projection.borrow_mut();
@@ -317,10 +325,16 @@ impl Scene {
             effort: params["effort"].as_str().map(str::to_owned),
             ..Params::default()
         };
-        let body = encoder.body(&system, &frozen.tools_json, &wanted);
+        let body = encoder.body(&system, &wire_tools(frozen, &endpoint.compat), &wanted);
         drop(projection);
         let [connect, first_byte, idle] = self.session.state.borrow().settings.timeouts.map(seconds);
-        let options = Options::new(&endpoint.compat, frozen.tools.iter().map(|t| t.name.clone()));
+        let options = Options {
+            provider: model.provider.clone(),
+            model: model.id.clone(),
+            request_id: request_id.to_owned(),
+            tools: frozen.tools.iter().map(|t| t.name.clone()).collect(),
+            compat: endpoint.compat.clone(),
+        };
         let reader = Box::new(Reader::new(options));
         let timeouts = Timeouts { first_byte: first_byte.max(connect), idle };
         let redactor = self.engine.redactor.borrow().clone();
@@ -456,11 +470,17 @@ impl Partial {
         for (id, call) in &self.calls {
             let (Some(name), Some(text)) = (call[0].as_str(), call[1].as_str()) else { continue };
             if crate::provider::json_repair::parse(text).is_ok() {
-                content.push(crate::provider::json_repair::call_block(id, name, text));
+                content.push(crate::provider::assembly::block_of_call(id, name, text));
             }
         }
         Reply { content, stop_reason: StopReason::Aborted, response_id: self.response_id, ..Reply::default() }
     }
+}
+
+/// The tool array in the form of the chat completions wire.
+fn wire_tools(frozen: &Frozen, compat: &Compat) -> String {
+    let tools = frozen.tools.iter().map(|t| tool_declaration(&t.name, &t.description, &t.schema, compat));
+    Value::Array(tools.collect()).to_string()
 }
 
 fn seconds(s: f64) -> Duration {

@@ -260,7 +260,7 @@ impl Scene {
             }
         }
         let mut details = Value::Object(std::mem::take(&mut finished.result.details));
-        redactor.redact_value(&mut details);
+        crate::payload::redact(&redactor, &mut details);
         if let Value::Object(map) = details {
             finished.result.details = map;
         }

@@ -37,7 +37,7 @@ pub enum Role {
     Section,
     /// A context block's `provide`.
     Block,
-    /// The `guidance` text when it is a function, and the words of a skill or plugin catalogue.
+    /// The text of a standing line of guidance.
     Guidance,
     /// A provider's `headers`.
     Headers,

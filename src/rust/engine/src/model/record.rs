@@ -1,6 +1,7 @@
 //! Model records, built from what a provider's spec says of its models.
 
 use crate::error::Error;
+use crate::message::Usage;
 use crate::value::{HostData, HostValue};
 
 /// Levels of thinking, weakest first.
@@ -129,6 +130,26 @@ impl ModelRecord {
     /// Whether it reads images: said so, or nothing said.
     pub fn takes_images(&self) -> bool {
         self.input.is_empty() || self.input.iter().any(|kind| kind == "image")
+    }
+}
+
+impl ModelRecord {
+    /// What a request cost in USD: prices are per million tokens. Unknown when a count or its price is.
+    pub fn cost(&self, usage: &Usage) -> Option<f64> {
+        let input = usage.input? as f64 + usage.cache_read.unwrap_or(0) as f64;
+        let row = self.prices.iter().filter(|p| p.from <= input).max_by(|a, b| a.from.total_cmp(&b.from))?;
+        let part = |tokens: Option<u64>, price: Option<f64>| match tokens {
+            None | Some(0) => Some(0.0),
+            Some(n) => price.map(|p| n as f64 * p / 1e6),
+        };
+        let parts = [
+            part(Some(usage.input?), row.input),
+            part(Some(usage.output?), row.output),
+            part(usage.cache_read, row.cache_read),
+            part(usage.cache_write_5m, row.cache_write_5m),
+            part(usage.cache_write_1h, row.cache_write_1h),
+        ];
+        parts.into_iter().sum()
     }
 }
 

@@ -131,7 +131,7 @@ impl Assembly {
         self.close(out);
         let at = self.reply.content.len();
         // Holds the place; the block is written when the call ends.
-        self.reply.content.push(call_block(&Call::default()));
+        self.reply.content.push(block_of_call("", "", ""));
         self.calls.push(Call { at, ..Call::default() });
         self.calls.len() - 1
     }
@@ -207,7 +207,7 @@ impl Assembly {
         let mut reply = std::mem::take(&mut self.reply);
         for call in self.calls.drain(..) {
             if let Some(place) = reply.content.get_mut(call.at) {
-                *place = call_block(&call);
+                *place = block_of_call(call.id.as_deref().unwrap_or_default(), call.name.as_deref().unwrap_or_default(), &call.raw);
             }
         }
         self.open = None;

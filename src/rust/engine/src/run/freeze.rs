@@ -10,7 +10,7 @@ use crate::prompt::builtin_blocks::{
     EnvironmentFacts, ObjectFact, WorkspaceDetail, attached, environment, mode, workspace,
 };
 use crate::prompt::estimate::Class;
-use crate::prompt::preset::{Preset, declaration_order};
+use crate::prompt::preset::declaration_order;
 use crate::prompt::render::{Frozen as Prompt, SectionRecord, assemble};
 use crate::prompt::section::{ActiveTool, PromptFacts, Tier};
 use crate::registry::admission;
@@ -28,8 +28,7 @@ impl Scene {
         let snapshot = self.snapshot();
         let (preset, human, mode) = {
             let state = self.session.state.borrow();
-            let preset = Preset::builtin(&state.preset).or_else(|_| Preset::builtin("standard"));
-            (preset.unwrap_or_else(|_| fallback()), state.settings.person, state.mode)
+            (state.preset.clone(), state.settings.person, state.mode)
         };
         let records = self.direct_tools(&snapshot, &preset.tools(human, mode.as_str())).await;
         let mut tools = Vec::new();
@@ -225,11 +224,6 @@ impl Scene {
         };
         self.call(how, vec![json!(budget)]).await
     }
-}
-
-fn fallback() -> Preset {
-    // The table of presets has "standard"; an empty list of tools is what is left without it.
-    Preset { name: "standard".into(), tools: vec!["r".into()], ..Preset::default() }
 }
 
 fn active_tool(record: &Record) -> ActiveTool {

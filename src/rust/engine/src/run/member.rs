@@ -13,7 +13,7 @@ use crate::registry::store::{Record, Snapshot};
 use crate::schema::formals_of;
 use crate::session::Session;
 use crate::task::Task;
-use crate::value::{Value, json};
+use crate::value::{HostData, Value, json};
 
 /// The names below a namespace, or at the top: members and namespaces in byte order.
 pub fn names(snapshot: &Snapshot, namespace: Option<&str>) -> Vec<String> {
@@ -79,8 +79,12 @@ pub fn help(snapshot: &Snapshot, name: &str, budget: u64) -> Option<Vec<String>>
     let schema = record.schema.as_ref().map(|s| s.json());
     let signature = typed_signature(&record);
     let description = record.text("description").unwrap_or_default();
-    let help = MemberHelp { signature: &signature, description, schema, formals: None };
-    Some(help_lines(help, budget))
+    let names: Vec<String> = match record.spec.field("fun").map(|f| &f.data) {
+        Some(HostData::Function(s)) => s.formals.iter().map(|f| f.name.clone()).collect(),
+        _ => schema.map(formals_of).unwrap_or_default().into_iter().map(|(name, _)| name).collect(),
+    };
+    let formals: Vec<&str> = names.iter().map(String::as_str).collect();
+    Some(help_lines(MemberHelp { signature: &signature, description, schema, formals: &formals }, budget))
 }
 
 /// Searches all that is offered.

@@ -293,8 +293,10 @@ impl Scene {
     async fn queue_update(&self) {
         self.notify("queue_update", || {
             let state = self.session.state.borrow();
-            let of = |u: Urgency| state.queue.iter().filter(|(have, _)| *have == u).map(|(_, i)| i.text.clone());
-            json!({"steer": of(Urgency::Steer).collect::<Vec<_>>(), "follow_up": of(Urgency::FollowUp).collect::<Vec<_>>()})
+            let of = |u: Urgency| -> Vec<&str> {
+                state.queue.iter().filter(|(have, _)| *have == u).map(|(_, i)| i.text.as_str()).collect()
+            };
+            json!({"steer": of(Urgency::Steer), "follow_up": of(Urgency::FollowUp)})
         })
         .await;
     }

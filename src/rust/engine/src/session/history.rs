@@ -123,7 +123,7 @@ impl Projection {
             }
             for block in message.content() {
                 if let Block::Text { text, .. } | Block::Context { text, .. } = block {
-                    self.counts.push(text);
+                    self.counts.join(CharCounts::of(text));
                 }
             }
             if let Some(encoder) = &mut self.encoder {

@@ -10,6 +10,7 @@ use std::rc::{Rc, Weak};
 use crate::gate::mode::Mode;
 use crate::message::Block;
 use crate::prompt::block::BlockMemory;
+use crate::prompt::preset::Preset;
 use crate::prompt::render::SystemOption;
 use crate::session::history::{History, Projection};
 use crate::task::Signal;
@@ -250,8 +251,8 @@ pub struct State {
     pub model: ModelChoice,
     /// Options of the last call.
     pub settings: Settings,
-    /// The preset's name.
-    pub preset: String,
+    /// The preset.
+    pub preset: Preset,
     /// Prompt turns so far.
     pub turns: usize,
     /// The frozen prompt, from the first run on.
@@ -276,14 +277,14 @@ pub struct State {
 
 impl Session {
     /// A new session.
-    pub fn new(id: String, parent: Option<&Rc<Session>>, model: ModelChoice, mode: Mode, settings: Settings) -> Self {
+    pub fn new(id: String, parent: Option<&Rc<Session>>, model: ModelChoice, mode: Mode, settings: Settings, preset: Preset) -> Self {
         let state = State {
             status: Status::Idle,
             reason: None,
             mode,
             model,
             settings,
-            preset: "standard".into(),
+            preset,
             turns: 0,
             frozen: None,
             queue: VecDeque::new(),

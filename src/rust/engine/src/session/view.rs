@@ -49,7 +49,8 @@ impl Session {
 
     fn rows(&self) -> Value {
         let mut turn = 0;
-        let rows = self.history.range(0, usize::MAX).iter().map(|m| {
+        let messages = self.history.range(0, usize::MAX);
+        let rows = messages.iter().map(|m| {
             if matches!(**m, Message::User { .. }) {
                 turn += 1;
             }

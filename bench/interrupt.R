@@ -4,18 +4,22 @@
 
 source("tools/mock.R")
 
-# Each case builds `session` with its prompt queued; `again` is what the second turn has to answer.
-over_http <- function(prompt) c(
-  "gptr_register(gptr_provider('mock', api = 'openai-completions', base_url = Sys.getenv('MOCK_URL'), auth = NULL,",
-  "                            models = 'mock-1'))",
-  sprintf("session <- peter(%s, model = 'mock/mock-1', envir = new.env(), mode = 'auto', .run = FALSE)", dQuote(prompt, FALSE))
-)
-in_body <- function(body) c(
-  sprintf("slow <- gptr_tool('slow', 'Take long', parameters = list(type = 'object'), exposure = 'direct',"),
-  sprintf("                  execute = function(input, ctx) { %s; 'done' })", body),
-  "fake <- gptr_fake_provider(list(list(tool = 'slow', input = list()), 'again'))",
-  "session <- peter('Go.', model = fake, envir = new.env(), mode = 'auto', tools = list(slow), .run = FALSE)"
-)
+# Each case builds `session` with its prompt queued; the second turn has to answer "again".
+over_http <- function(prompt) {
+  c(
+    "gptr_register(gptr_provider('mock', api = 'openai-completions', base_url = Sys.getenv('MOCK_URL'), auth = NULL,",
+    "                            models = 'mock-1'))",
+    sprintf("session <- peter('%s', model = 'mock/mock-1', envir = new.env(), mode = 'auto', .run = FALSE)", prompt)
+  )
+}
+in_body <- function(body) {
+  c(
+    "slow <- gptr_tool('slow', 'Take long', parameters = list(type = 'object'), exposure = 'direct',",
+    sprintf("                  execute = function(input, ctx) { %s; 'done' })", body),
+    "fake <- gptr_fake_provider(list(list(tool = 'slow', input = list()), 'again'))",
+    "session <- peter('Go.', model = fake, envir = new.env(), mode = 'auto', tools = list(slow), .run = FALSE)"
+  )
+}
 cases <- list(
   "HTTP, the first byte is awaited" = over_http("delay 60000 echo:late"),
   "HTTP, a stream that hangs" = over_http("fault hang echo:a text of more than one piece"),
@@ -26,15 +30,17 @@ cases <- list(
   "tool body in Sys.sleep()" = in_body("Sys.sleep(60)"),
   "tool body in a loop of R code" = in_body("repeat sqrt(2)")
 )
-around <- function(case) c(
-  "library(gptr)", "options(gptr.verbose = 0)", case,
-  "cat('started\\n')",
-  "how <- tryCatch({ gptr_step(session); 'returned' }, interrupt = function(e) 'interrupt')",
-  "back <- as.numeric(Sys.time())",
-  "status <- session$status",
-  "session <- peter(session, 'echo:again')",
-  "cat(sprintf('%.6f|%s|%s|%s\\n', back, how, status, session$text))"
-)
+around <- function(case) {
+  c(
+    "library(gptr)", "options(gptr.verbose = 0)", case,
+    "cat('started\\n')",
+    "how <- tryCatch({ gptr_step(session); 'returned' }, interrupt = function(e) 'interrupt')",
+    "back <- as.numeric(Sys.time())",
+    "status <- session$status",
+    "session <- peter(session, 'echo:again')",
+    "cat(sprintf('%.6f|%s|%s|%s\\n', back, how, status, session$text))"
+  )
+}
 
 settle_seconds <- 1 # from `started` to the signal: enough for the run to be where the case wants it
 give_up_seconds <- 20
@@ -70,6 +76,7 @@ table <- data.frame(names(cases), do.call(rbind, rows), row.names = NULL)
 names(table) <- c("SIGINT while", "ms_to_R", "raised", "status", "second_turn")
 print(table, row.names = FALSE, right = FALSE)
 
-ok <- !is.na(table$ms_to_R) & as.numeric(table$ms_to_R) <= 200 & table$status == "aborted" & table$second_turn == "again"
+in_time <- !is.na(table$ms_to_R) & as.numeric(table$ms_to_R) <= 200
+ok <- in_time & table$status == "aborted" & table$second_turn == "again"
 cat(sprintf("\n%d of %d cases keep the promise\n", sum(ok), nrow(table)))
 quit(status = as.integer(!all(ok)))

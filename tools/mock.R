@@ -1,5 +1,6 @@
-# Starts a mock model service in the background. `script`: a list of replies, or NULL to obey the commands in the prompts.
-# Value: list(`port`, `file` (which mock), `stop` (a function that ends it)). Runs where Python 3 and a Unix shell are.
+# Starts a mock model service in the background. `script`: the lines of a JSON script, or NULL to obey the commands in
+# the prompts. Value: list(`port`, `file` (which mock), `stop` (a function that ends it)). Needs Python 3 and a
+# Unix shell.
 start_mock <- function(script = NULL, root = ".") {
   candidates <- file.path(root, c("../shared/mock/mock_llm.py", "tools/mock_llm.py"))
   file <- candidates[file.exists(candidates)][[1L]]

@@ -1,1 +1,26 @@
+//! The bindings between R and the engine: they convert and delegate, and hold no rules.
+#![allow(missing_docs)] // `extendr_module!` makes public items without documentation.
 
+mod answer;
+mod extension;
+mod member;
+mod provider;
+mod registry;
+mod session;
+mod task;
+mod value;
+mod weakref;
+
+use extendr_api::prelude::*;
+
+extendr_module! {
+    mod gptr;
+    use extension;
+    use member;
+    use provider;
+    use registry;
+    use session;
+    use task;
+    use value;
+    use weakref;
+}

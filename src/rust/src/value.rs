@@ -1,5 +1,6 @@
 //! R objects to the engine's values and back. Nothing here can raise an R error but a lack of memory.
 
+use base64::Engine;
 use extendr_api::prelude::*;
 use extendr_ffi::{
     INTEGER_ELT, LOGICAL_ELT, PRINTNAME, R_CHAR, R_MissingArg, R_NilValue, REAL_ELT, Rf_allocVector, Rf_getAttrib,
@@ -321,4 +322,23 @@ unsafe fn build_host(v: &HostValue) -> SEXP {
         Rf_unprotect(1);
         out
     }
+}
+
+/// A named list of R objects.
+pub fn named_list(items: Vec<(&str, Robj)>) -> Robj {
+    List::from_pairs(items).into()
+}
+
+/// Base64 of raw bytes, without line breaks.
+#[extendr]
+fn base64(bytes: Robj) -> Robj {
+    crate::answer::answer(|| {
+        let bytes = bytes.as_raw_slice().unwrap_or_default();
+        Ok(Value::from(base64::engine::general_purpose::STANDARD.encode(bytes)))
+    })
+}
+
+extendr_module! {
+    mod value;
+    fn base64;
 }

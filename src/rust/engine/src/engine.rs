@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use crate::clock;
 use crate::error::Error;
+use crate::extension::Load;
 use crate::hook::catalogue;
 use crate::io::Runtime;
 use crate::payload;
@@ -16,7 +17,7 @@ use crate::provider::http;
 use crate::redact::Redactor;
 use crate::registry::admission;
 use crate::registry::store::{NewRecord, Origin, Record, Registry};
-use crate::registry::validate::{self, Events, Validated};
+use crate::registry::validate::{self, Events, Generate, Validated};
 use crate::session::Session;
 use crate::task::Bell;
 use crate::value::{HostValue, Value};
@@ -36,8 +37,11 @@ pub struct Engine {
     pub client: http::Client,
     /// Secrets in, markers out.
     pub redactor: RefCell<Redactor>,
+    /// Loads of extensions.
+    pub loads: RefCell<HashMap<u64, Load>>,
     sessions: RefCell<HashMap<String, Weak<Session>>>,
-    loads: Cell<u64>,
+    retired: RefCell<Vec<Rc<Session>>>,
+    next_load: Cell<u64>,
 }
 
 /// The event catalogue, as the registry needs it.
@@ -59,6 +63,8 @@ pub struct Registered {
     pub record: Rc<Record>,
     /// What the host must change in its copy of the spec.
     pub patch: Vec<(String, HostValue)>,
+    /// The function that the host must make for it.
+    pub generate: Option<Generate>,
 }
 
 impl Engine {
@@ -71,8 +77,10 @@ impl Engine {
             client: http::Client::new(runtime.clone(), http),
             runtime,
             redactor: RefCell::default(),
+            loads: RefCell::default(),
             sessions: RefCell::default(),
-            loads: Cell::new(0),
+            retired: RefCell::default(),
+            next_load: Cell::new(0),
         })
     }
 
@@ -99,9 +107,9 @@ impl Engine {
         let kind = spec.field("kind").and_then(HostValue::as_str).unwrap_or_default().to_owned();
         let valid = self.validate(registry, spec)?;
         admission::admit(&registry.snapshot(origin.session.as_deref()), &kind, &valid, &origin)?;
-        let Validated { key, spec, patch, schema, .. } = valid;
+        let Validated { key, spec, patch, schema, generate, .. } = valid;
         let record = registry.add(NewRecord { kind, key, spec, schema, origin, attachment })?;
-        Ok(Registered { record, patch })
+        Ok(Registered { record, patch, generate })
     }
 
     /// The features of the API: kinds, events, services.
@@ -114,6 +122,7 @@ impl Engine {
 
     /// Makes a session known to the engine.
     pub fn adopt(&self, session: &Rc<Session>) {
+        self.settle_retired();
         let mut sessions = self.sessions.borrow_mut();
         sessions.retain(|_, s| s.strong_count() > 0);
         sessions.insert(session.id.clone(), Rc::downgrade(session));
@@ -129,12 +138,42 @@ impl Engine {
         session.closed.set(true);
         self.sessions.borrow_mut().remove(&session.id);
         self.registry.remove_session(&session.id);
+        self.loads.borrow_mut().retain(|_, l| l.session() != Some(&session.id));
+    }
+
+    /// Takes a session that the host let go of. A finalizer may run at any time, so it only queues: the session leaves
+    /// when the next one is adopted.
+    pub fn retire(&self, session: Rc<Session>) {
+        if let Ok(mut retired) = self.retired.try_borrow_mut() {
+            retired.push(session);
+        }
+    }
+
+    /// Lets go of retired sessions and of all records that only they saw.
+    pub fn settle_retired(&self) {
+        let retired = std::mem::take(&mut *self.retired.borrow_mut());
+        for session in retired {
+            self.close(&session);
+        }
+    }
+
+    /// The sessions that are alive.
+    pub fn live_sessions(&self) -> Vec<Rc<Session>> {
+        self.sessions.borrow().values().filter_map(Weak::upgrade).collect()
+    }
+
+    /// The registry that a load writes to.
+    ///
+    /// # Errors
+    /// `Internal` for an unknown load.
+    pub fn load_registry(&self, load: u64) -> Result<Rc<Registry>, Error> {
+        self.loads.borrow().get(&load).map(Load::registry).ok_or_else(|| Error::internal("an unknown load"))
     }
 
     /// A number for the next load of an extension.
     pub fn next_load(&self) -> u64 {
-        self.loads.set(self.loads.get() + 1);
-        self.loads.get()
+        self.next_load.set(self.next_load.get() + 1);
+        self.next_load.get()
     }
 
     /// Secrets in the strings of a value become markers.

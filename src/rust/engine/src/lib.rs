@@ -5,11 +5,14 @@
 
 pub mod catalog;
 pub mod clock;
+pub mod conversation;
 pub mod engine;
 pub mod error;
+pub mod extension;
 pub mod gate;
 pub mod hook;
 pub mod io;
+pub mod listing;
 pub mod meaning;
 pub mod message;
 pub mod model;

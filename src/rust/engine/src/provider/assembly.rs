@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn raw_arguments_are_kept_only_when_they_differ() {
-        let block = |raw: &str| match call_block(&Call { raw: raw.into(), ..Call::default() }) {
+        let block = |raw: &str| match block_of_call("", "", raw) {
             Block::ToolCall { arguments, raw_arguments, .. } => (arguments, raw_arguments),
             _ => unreachable!(),
         };

@@ -246,7 +246,10 @@ fn scripted_error(reply: &HostValue) -> Option<Failure> {
     }
     let message = reply.field("error")?.as_str()?.to_owned();
     let retry_after = reply.field("retry_after").and_then(HostValue::as_number);
-    Some(failure::scripted(status, &message, retry_after))
+    // A text that begins with a known error code counts as that code.
+    let code = message.split([':', ' ']).next().unwrap_or_default().to_owned();
+    let class = failure::class_of(Some(status), &[code], "");
+    Some(Failure { class, message, status: Some(status), retry_after, ..Failure::default() })
 }
 
 fn usage(v: &HostValue) -> Usage {

@@ -9,11 +9,11 @@ use crate::catalog::{Doc, MemberHelp, ToolText, help_lines, search, tool_text};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::registry::admission::{is_namespaced_member, is_plain_member};
-use crate::registry::store::{Record, Snapshot};
-use crate::schema::formals_of;
+use crate::registry::store::{Record, Registry, Snapshot};
+use crate::schema::{Schema, formals_of, from_formals};
 use crate::session::Session;
 use crate::task::Task;
-use crate::value::{HostData, Value, json};
+use crate::value::{HostData, HostValue, Value, json};
 
 /// The names below a namespace, or at the top: members and namespaces in byte order.
 pub fn names(snapshot: &Snapshot, namespace: Option<&str>) -> Vec<String> {
@@ -109,6 +109,40 @@ fn doc(record: &Record) -> Doc {
         schema: record.schema.as_ref().map(|s| s.json()),
     });
     Doc { id: record.key.clone(), kind: kind.to_owned(), signature: typed_signature(record), text }
+}
+
+/// What is wrong with the arguments of a person's own call. Of a schema that only repeats the function's formals, R's
+/// own rules for arguments are enough.
+pub fn problems(registry: &Registry, record: &str, args: &HostValue) -> Vec<String> {
+    let Some(record) = registry.record(record) else { return vec!["the member is gone".to_owned()] };
+    let Some(schema) = record.schema.as_ref().filter(|s| !is_derived(&record, s)) else { return Vec::new() };
+    let checked = schema.check_host(args);
+    let mut problems = checked.errors;
+    if let Some(fields) = checked.input.as_object() {
+        problems.extend(schema.unknown_arguments(fields).iter().map(|name| format!("unknown argument '{name}'")));
+    }
+    problems
+}
+
+fn is_derived(record: &Record, schema: &Schema) -> bool {
+    match record.spec.field("fun").map(|f| &f.data) {
+        Some(HostData::Function(signature)) => from_formals(signature) == *schema.json(),
+        _ => false,
+    }
+}
+
+/// Vectors longer than this are described, not shown, to hooks and policies.
+const SHOWN_BYTES: usize = 64 * 1024;
+
+/// Arguments of a call from R as the engine sees them: plain data as JSON, anything else a description.
+pub fn descriptor(args: &HostValue) -> Value {
+    let (Some(items), Some(names)) = (args.items(), &args.names) else { return json!({}) };
+    let fields = names.iter().zip(items).map(|(name, item)| {
+        let plain = item.to_json().ok().filter(|v| v.to_string().len() <= SHOWN_BYTES);
+        let described = || json!({"$r": Value::Null, "class": item.class_word(), "length": item.len()});
+        (name.clone(), plain.unwrap_or_else(described))
+    });
+    Value::Object(fields.collect())
 }
 
 /// A call of a member from code inside a run.

@@ -1,0 +1,181 @@
+//! Sessions as a host makes, changes and asks them.
+
+use std::rc::Rc;
+
+use crate::clock;
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::gate::mode::Mode;
+use crate::prompt::preset::{DEFAULT_PRESET, Preset};
+use crate::prompt::render::SystemOption;
+use crate::prompt::view::PromptView;
+use crate::run::models::Known;
+use crate::run::scene::Scene;
+use crate::session::{Attached, Input, ModelChoice, Running, Session, Settings, Urgency};
+use crate::task::Task;
+use crate::value::{HostValue, Value, json};
+
+/// The mode of a session that names none.
+const DEFAULT_MODE: Mode = Mode::Manual;
+
+/// Makes a session from named fields: `parent` (an id), `mode`, `settings`, `preset`, `system`, `thinking`. Its model is
+/// set by [`choose`].
+///
+/// # Errors
+/// `InvalidArgument` for an unknown mode or preset; `Budget`-free `InvalidArgument` (`depth`) when sessions are nested
+/// too deep.
+pub fn create(engine: &Rc<Engine>, args: &HostValue) -> Result<Rc<Session>, Error> {
+    let parent = text(args, "parent").and_then(|id| engine.session(id));
+    let settings = settings_of(args);
+    let mut mode = mode_of(args)?.unwrap_or(DEFAULT_MODE);
+    if let Some(parent) = &parent {
+        let limit = parent.state.borrow().settings.max_depth;
+        if parent.depth + 1 > limit {
+            let message = format!("Sessions can be nested {limit} deep, and this one would be {}.", parent.depth + 1);
+            return Err(Error::argument_message("depth", message));
+        }
+        mode = mode.tighten(parent.state.borrow().mode);
+    }
+    let preset = Preset::builtin(text(args, "preset").unwrap_or(DEFAULT_PRESET))?;
+    let nowhere = ModelChoice { provider: String::new(), id: String::new(), thinking: None };
+    let id = clock::fresh_id("s", 10);
+    let session = Rc::new(Session::new(id, parent.as_ref(), nowhere, mode, settings, preset));
+    session.state.borrow_mut().system = system_of(args)?;
+    session.state.borrow_mut().required_policies = required_policies(engine);
+    engine.adopt(&session);
+    Ok(session)
+}
+
+/// Sets what a call gives: `model` (a reference), `default_model` (used when the session has none), `mode`, `settings`,
+/// `thinking`, `facts`.
+///
+/// # Errors
+/// `UnknownModel`, `NoKey`, `InvalidArgument`.
+pub fn choose(engine: &Rc<Engine>, session: &Rc<Session>, args: &HostValue) -> Result<(), Error> {
+    let known = Known::of(&engine.registry.snapshot(Some(&session.id)));
+    let has_model = !session.state.borrow().model.id.is_empty();
+    let resolved = match (text(args, "model"), text(args, "default_model")) {
+        (Some(reference), _) => Some(known.resolve(reference)?),
+        (None, _) if has_model => None,
+        (None, Some(reference)) => Some(known.resolve(reference)?),
+        (None, None) => Some(known.default_model()?),
+    };
+    let inside = session.depth > 0;
+    let mode = mode_of(args)?;
+    let mut state = session.state.borrow_mut();
+    if let Some(resolved) = resolved {
+        state.model = resolved.into();
+    }
+    if let Some(level) = text(args, "thinking") {
+        state.model.thinking = Some(level.to_owned());
+    }
+    if let Some(mode) = mode {
+        state.mode = if inside { mode.tighten(state.mode) } else { mode };
+    }
+    state.settings = settings_of(args);
+    if let Some(facts) = args.field("facts") {
+        state.facts = facts.to_json().map_err(|e| Error::internal(format!("facts: {e}")))?;
+    }
+    Ok(())
+}
+
+/// Queues a prompt: `text`, `source`, `attached` (a list of `name` and `text`).
+///
+/// # Errors
+/// `InvalidArgument` (`prompt`).
+pub fn prompt(session: &Session, said: &HostValue) -> Result<(), Error> {
+    let prompt = text(said, "text").ok_or_else(|| Error::argument("prompt", "a single string", "a missing value"))?;
+    let attached = said.field("attached").and_then(HostValue::items).unwrap_or_default();
+    let attached = attached.iter().map(|item| Attached {
+        name: text(item, "name").unwrap_or_default().to_owned(),
+        text: text(item, "text").unwrap_or_default().to_owned(),
+    });
+    let source = text(said, "source").unwrap_or("prompt").to_owned();
+    session.enqueue(Urgency::FollowUp, Input { text: prompt.to_owned(), attached: attached.collect(), source });
+    Ok(())
+}
+
+/// Queues a word: `steer` before the next model request, `follow_up` when the run would end.
+///
+/// # Errors
+/// `InvalidArgument` (`as`).
+pub fn steer(session: &Session, text: &str, urgency: &str) -> Result<(), Error> {
+    let urgency = match urgency {
+        "steer" => Urgency::Steer,
+        "follow_up" => Urgency::FollowUp,
+        other => return Err(Error::argument("as", "one of \"steer\", \"follow_up\"", &format!("\"{other}\""))),
+    };
+    let source = if urgency == Urgency::Steer { "steer" } else { "follow_up" };
+    session.enqueue(urgency, Input { text: text.to_owned(), attached: Vec::new(), source: source.to_owned() });
+    Ok(())
+}
+
+/// The full text kept under an id: of this session, else of any.
+pub fn kept_output(engine: &Engine, id: &str, session: Option<&str>) -> Option<String> {
+    let own = session.and_then(|s| engine.session(s)).and_then(|s| s.output(id));
+    own.or_else(|| engine.live_sessions().iter().find_map(|s| s.output(id)))
+}
+
+/// A task that renders what a new session would freeze, or what `session` froze: the value of `gptr_prompt()`.
+///
+/// # Errors
+/// As [`create`].
+pub fn prompt_view(engine: &Rc<Engine>, session: Option<Rc<Session>>, args: &HostValue) -> Result<Task, Error> {
+    let counted = args.field("tokens").and_then(HostValue::as_flag).unwrap_or(true);
+    let session = match session {
+        Some(session) => session,
+        None => {
+            let session = create(engine, args)?;
+            session.state.borrow_mut().facts = args.field("facts").and_then(|f| f.to_json().ok()).unwrap_or_default();
+            session
+        }
+    };
+    let (engine, bell) = (engine.clone(), engine.bell.clone());
+    Ok(Task::new(&bell, move |host| async move {
+        let run = Running {
+            id: "prompt".into(),
+            signal: host.signal().clone(),
+            turn: 0,
+            nested: Rc::default(),
+            approved: Rc::default(),
+        };
+        let scene = Scene { engine, session: session.clone(), host, run };
+        let (frozen, prompt) = scene.freeze(Vec::new()).await;
+        let candidates = scene.candidates(&[]).await;
+        let blocks = crate::prompt::block::BlockMemory::default().choose(true, candidates);
+        let names = frozen.tools.iter().map(|t| t.name.clone()).collect();
+        let preset = session.state.borrow().preset.name.clone();
+        let view = PromptView::new(&preset, prompt, names, frozen.tools_json.to_string(), &blocks, counted);
+        let mut out = view.to_json();
+        out["lines"] = json!(view.format());
+        out["preset"] = json!(preset);
+        Ok(out)
+    }))
+}
+
+fn text<'a>(args: &'a HostValue, name: &str) -> Option<&'a str> {
+    args.field(name)?.as_str()
+}
+
+fn settings_of(args: &HostValue) -> Settings {
+    let settings = args.field("settings").and_then(|s| s.to_json().ok());
+    Settings::from_json(&settings.unwrap_or(Value::Null))
+}
+
+fn mode_of(args: &HostValue) -> Result<Option<Mode>, Error> {
+    let Some(name) = text(args, "mode") else { return Ok(None) };
+    let known: Vec<String> = Mode::ALL.iter().map(|m| format!("\"{}\"", m.as_str())).collect();
+    let unknown = || Error::argument("mode", &format!("one of {}", known.join(", ")), &format!("\"{name}\""));
+    Mode::parse(name).map(Some).ok_or_else(unknown)
+}
+
+fn system_of(args: &HostValue) -> Result<Option<SystemOption>, Error> {
+    args.field("system").map_or(Ok(None), SystemOption::from_value)
+}
+
+/// Policies that must be there for the whole session: those with `required = TRUE` when it starts.
+fn required_policies(engine: &Engine) -> Vec<String> {
+    let policies = engine.registry.snapshot(None).list("policy");
+    let required = |p: &HostValue| p.field("required").and_then(HostValue::as_flag) == Some(true);
+    policies.iter().filter(|p| required(&p.spec)).map(|p| p.key.clone()).collect()
+}

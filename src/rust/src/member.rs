@@ -1,0 +1,103 @@
+//! Members of `peter$`, and the check of specs.
+
+use extendr_api::prelude::*;
+use gptr_engine::catalog;
+use gptr_engine::error::Error;
+use gptr_engine::run::{check, member};
+use gptr_engine::value::json;
+
+use crate::answer::{answer, engine, guarded};
+use crate::session::{SessionHandle, of};
+use crate::task::handle;
+use crate::value::host_value;
+
+fn path_of(path: &Robj) -> Vec<String> {
+    host_value(path).as_strings().unwrap_or_default().into_iter().map(str::to_owned).collect()
+}
+
+fn snapshot(session: &Robj) -> gptr_engine::registry::store::Snapshot {
+    engine().registry.snapshot(host_value(session).as_str())
+}
+
+/// The names below a path.
+#[extendr]
+fn member_names(path: Robj, session: Robj) -> Robj {
+    answer(|| Ok(json!(member::names(&snapshot(&session), path_of(&path).first().map(String::as_str)))))
+}
+
+/// What a path names: list(type = "namespace") or what is needed to make a function.
+#[extendr]
+fn member_resolve(path: Robj, session: Robj) -> Robj {
+    answer(|| {
+        let found = member::resolve(&snapshot(&session), &path_of(&path))?;
+        Ok(found.map_or_else(|| json!({"type": "namespace"}), |record| member::describe(&record)))
+    })
+}
+
+/// What is wrong with the arguments of a person's own call.
+#[extendr]
+fn member_check(record: &str, args: Robj) -> Robj {
+    answer(|| Ok(json!(member::problems(&engine().registry, record, &host_value(&args)))))
+}
+
+/// Help on a member, or NULL.
+#[extendr]
+fn member_help(name: &str, budget: f64, session: Robj) -> Robj {
+    answer(|| Ok(json!(member::help(&snapshot(&session), name, budget as u64))))
+}
+
+/// Lines of help within a budget.
+#[extendr]
+fn cut_help(lines: Robj, budget: f64) -> Robj {
+    answer(|| Ok(json!(catalog::cut_help(path_of(&lines), budget as u64))))
+}
+
+/// Hits of a search.
+#[extendr]
+fn member_search(words: &str, limit: f64, session: Robj) -> Robj {
+    answer(|| Ok(member::find(&snapshot(&session), words, limit as usize)))
+}
+
+/// A task that calls a member from code inside a run.
+#[extendr]
+fn task_member(session: ExternalPtr<SessionHandle>, path: Robj, args: Robj, id: &str, outer: Robj, model_code: bool) -> Robj {
+    guarded(|| {
+        let session = of(&session);
+        let snapshot = engine().registry.snapshot(Some(&session.id));
+        let record = member::resolve(&snapshot, &path_of(&path))?
+            .ok_or_else(|| Error::argument_message("name", "A namespace can't be called."))?;
+        let call = member::MemberCall {
+            key: record.key.clone(),
+            input: member::descriptor(&host_value(&args)),
+            args: id.to_owned(),
+            outer: host_value(&outer).as_str().map(str::to_owned),
+            from_model_code: model_code,
+        };
+        Ok(handle(member::call(&engine(), &session, call)?))
+    })
+}
+
+/// A task that checks a spec; R keeps it under the record id `record`.
+#[extendr]
+fn task_check(spec: Robj, record: &str, tokens: bool, load: Robj) -> Robj {
+    guarded(|| {
+        let engine = engine();
+        let registry = match host_value(&load).as_number() {
+            Some(load) => engine.load_registry(load as u64)?,
+            None => engine.registry.scratch(),
+        };
+        Ok(handle(check::task(&engine, registry, host_value(&spec), record.to_owned(), tokens)))
+    })
+}
+
+extendr_module! {
+    mod member;
+    fn member_names;
+    fn member_resolve;
+    fn member_check;
+    fn member_help;
+    fn cut_help;
+    fn member_search;
+    fn task_member;
+    fn task_check;
+}

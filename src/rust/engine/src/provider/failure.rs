@@ -141,7 +141,7 @@ fn read_object(error: &Value) -> HostError {
         message: message_of(error),
         kind: names.iter().find_map(|n| text(n)),
         codes: names.iter().filter_map(|n| text(n)).collect(),
-        status: ["code", "status", "status_code"]
+        status: ["code", "status"]
             .iter()
             .find_map(|n| number(n))
             .and_then(|n| u16::try_from(n).ok())

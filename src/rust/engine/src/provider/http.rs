@@ -149,7 +149,15 @@ impl Client {
             head: head.clone(),
         };
         let task = self.runtime.spawn(exchange.run(OneTerminal::new(normaliser), cancel.clone()));
-        ReplyStream { receiver: Some(receiver), task: Some(task), head, cancel, ended: false, pid: std::process::id() }
+        ReplyStream {
+            _runtime: self.runtime.clone(),
+            receiver: Some(receiver),
+            task: Some(task),
+            head,
+            cancel,
+            ended: false,
+            pid: std::process::id(),
+        }
     }
 
     /// The connection pool of the present runtime. It is built on the host's thread, since looking up the system's
@@ -246,6 +254,8 @@ fn causes(error: &dyn std::error::Error) -> String {
 
 /// A reply on its way. Dropping it closes the socket.
 pub struct ReplyStream {
+    /// Keeps the threads that read the reply.
+    _runtime: Runtime,
     receiver: Option<mpsc::Receiver<Vec<StreamEvent>>>,
     task: Option<Task<()>>,
     head: Arc<OnceLock<Head>>,

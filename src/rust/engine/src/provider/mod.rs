@@ -15,3 +15,7 @@ pub mod json_repair;
 pub mod normalise;
 pub mod retry;
 pub mod sse;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod http_tests;

@@ -5,7 +5,7 @@ use crate::value::Value;
 
 const CACHE_READ: &[&str] = &["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens", "/cached_tokens"];
 const CACHE_WRITE: &[&str] = &["/prompt_tokens_details/cache_write_tokens", "/cache_creation_input_tokens"];
-const REASONING: &[&str] = &["/completion_tokens_details/reasoning_tokens", "/reasoning_tokens"];
+const REASONING: &[&str] = &["/completion_tokens_details/reasoning_tokens"];
 
 /// Where a chunk may hold its usage, beside the choice.
 const PLACES: &[&str] = &["/usage", "/x_groq/usage"];

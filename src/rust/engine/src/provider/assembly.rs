@@ -220,7 +220,8 @@ impl Assembly {
 /// The block of a call: arguments that can't be read whole are what can be read of them, with the raw text beside.
 fn call_block(call: &Call) -> Block {
     let arguments = json_repair::parse(&call.raw).unwrap_or_else(|_| json_repair::partial(&call.raw));
-    let differs = !call.raw.trim().is_empty() && call.raw != arguments.to_string();
+    let encoded = arguments.to_string();
+    let differs = !call.raw.trim().is_empty() && call.raw != encoded;
     Block::ToolCall {
         id: call.id.clone().unwrap_or_default(),
         name: call.name.clone().unwrap_or_default(),
@@ -246,14 +247,17 @@ mod tests {
         a.text("y", &mut out);
         a.done(StopReason::Stop, None, &mut out);
         let text = |t: &str| StreamEvent::TextDelta { index: 2, text: t.into() };
-        assert_eq!(out[1..7], [
-            StreamEvent::ThinkingStart { index: 1 },
-            StreamEvent::ThinkingDelta { index: 1, text: "hm".into() },
-            StreamEvent::ThinkingEnd { index: 1 },
-            StreamEvent::TextStart { index: 2 },
-            text("x"),
-            text("y"),
-        ]);
+        assert_eq!(
+            out[1..7],
+            [
+                StreamEvent::ThinkingStart { index: 1 },
+                StreamEvent::ThinkingDelta { index: 1, text: "hm".into() },
+                StreamEvent::ThinkingEnd { index: 1 },
+                StreamEvent::TextStart { index: 2 },
+                text("x"),
+                text("y"),
+            ]
+        );
         assert_eq!(out[7], StreamEvent::TextEnd { index: 2 });
     }
 

@@ -72,7 +72,7 @@ impl BodyReader {
         }
     }
 
-    /// True when the body has shown that it is an answer: an event of a stream, or a document's first byte.
+    /// True when the body is one document.
     pub fn is_document(&self) -> bool {
         matches!(self.kind, Kind::Document(_))
     }

@@ -34,7 +34,8 @@ impl Mock {
     /// Starts the server; `None` where it or Python is missing.
     fn start(arguments: &[&str]) -> Option<Mock> {
         let script = shared("mock/mock_llm.py")?;
-        let file = std::env::temp_dir().join(format!("gptr-mock-{}-{:?}", std::process::id(), std::thread::current().id()));
+        let file =
+            std::env::temp_dir().join(format!("gptr-mock-{}-{:?}", std::process::id(), std::thread::current().id()));
         let _ = std::fs::remove_file(&file);
         let mut command = Command::new("python3");
         command.arg(script).args(["--port", "0", "--port-file"]).arg(&file).args(arguments).stdout(Stdio::piped());
@@ -52,7 +53,10 @@ impl Mock {
 
     fn plain(&self, method: &str, path: &str, body: &str) -> String {
         let mut socket = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        let head = format!("{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
         socket.write_all(head.as_bytes()).unwrap();
         let mut text = String::new();
         socket.read_to_string(&mut text).unwrap();
@@ -78,7 +82,8 @@ struct Fixture {
 }
 
 fn fixture_at(port: u16, key: Option<&str>) -> Fixture {
-    let endpoint = Endpoint::new("mock", "openai-completions", &format!("http://127.0.0.1:{port}"), &Map::new()).unwrap();
+    let endpoint =
+        Endpoint::new("mock", "openai-completions", &format!("http://127.0.0.1:{port}"), &Map::new()).unwrap();
     Fixture {
         client: Client::new(Runtime::new(|| {}), Settings::default()),
         endpoint: endpoint.with_key(key.map(str::to_owned)),
@@ -96,7 +101,12 @@ fn user(text: &str) -> Message {
 
 impl Fixture {
     fn encoder(&self, messages: &[Message]) -> Encoder {
-        let target = Target { provider: "mock".into(), model: "m".into(), compat: self.endpoint.compat.clone(), ..Target::default() };
+        let target = Target {
+            provider: "mock".into(),
+            model: "m".into(),
+            compat: self.endpoint.compat.clone(),
+            ..Target::default()
+        };
         let mut encoder = Encoder::new(target);
         messages.iter().for_each(|m| encoder.push(m));
         encoder
@@ -104,8 +114,14 @@ impl Fixture {
 
     fn send(&self, encoder: &Encoder, tools: &str) -> ReplyStream {
         let body = encoder.body(&System { t0: "Be brief.".into(), t1: String::new() }, tools, &Params::default());
-        let options = Options { provider: "mock".into(), model: "m".into(), request_id: "q1".into(), ..Options::default() };
-        self.client.send(self.endpoint.request(body), Box::new(Reader::new(options)), self.timeouts, &Redactor::default())
+        let options =
+            Options { provider: "mock".into(), model: "m".into(), request_id: "q1".into(), ..Options::default() };
+        self.client.send(
+            self.endpoint.request(body),
+            Box::new(Reader::new(options)),
+            self.timeouts,
+            &Redactor::default(),
+        )
     }
 
     fn ask(&self, text: &str) -> ReplyStream {
@@ -209,9 +225,27 @@ fn oddities_of_hosts_do_not_change_the_reply() {
     let Some(mock) = Mock::start(&[]) else { return };
     let f = fixture(&mock);
     for fault in [
-        "crlf", "cr", "bom", "comments", "no_space", "multi_data", "unknown_event", "no_done", "no_usage", "usage_every_chunk",
-        "usage_empty_choices", "usage_in_choice", "usage_x_groq", "dup_finish", "null_content", "deep_json", "split_bytes",
-        "gzip", "json_instead_of_stream", "content_parts", "crlf,split_bytes,comments",
+        "crlf",
+        "cr",
+        "bom",
+        "comments",
+        "no_space",
+        "multi_data",
+        "unknown_event",
+        "no_done",
+        "no_usage",
+        "usage_every_chunk",
+        "usage_empty_choices",
+        "usage_in_choice",
+        "usage_x_groq",
+        "dup_finish",
+        "null_content",
+        "deep_json",
+        "split_bytes",
+        "gzip",
+        "json_instead_of_stream",
+        "content_parts",
+        "crlf,split_bytes,comments",
     ] {
         let outcome = f.run(&format!("fault {fault} echo:na\u{ef}ve \u{1f600}"));
         assert_eq!((text(&outcome.0).as_str(), &outcome.1), ("na\u{ef}ve \u{1f600}", &None), "{fault}");
@@ -223,8 +257,13 @@ fn oddities_of_tool_calls_do_not_change_them() {
     let Some(mock) = Mock::start(&[]) else { return };
     let f = fixture(&mock);
     let schema = json!({"type": "object"});
-    let tools = json!([tool_declaration("f", "F", &schema, &f.endpoint.compat), tool_declaration("g", "G", &schema, &f.endpoint.compat)]);
-    for fault in ["tool_no_index", "tool_zero_index", "tool_no_id", "tool_args_whole", "tool_name_repeated", "tool_args_object"] {
+    let tools = json!([
+        tool_declaration("f", "F", &schema, &f.endpoint.compat),
+        tool_declaration("g", "G", &schema, &f.endpoint.compat)
+    ]);
+    for fault in
+        ["tool_no_index", "tool_zero_index", "tool_no_id", "tool_args_whole", "tool_name_repeated", "tool_args_object"]
+    {
         let encoder = f.encoder(&[user(&format!("fault {fault} call f {{\"a\": 1}} call g {{\"b\": 2}}"))]);
         let (reply, failure) = end(all(f.send(&encoder, &tools.to_string())));
         let calls: Vec<(String, Value)> = reply
@@ -294,8 +333,15 @@ fn b22_the_headers_of_a_rate_limit_are_read() {
     let (_, failure) = end(batch);
     assert_eq!(status, Some(429), "{failure:?}");
     let failure = failure.unwrap();
-    assert_eq!((failure.class, failure.retry_after, failure.request_id.as_deref()), (FailureClass::RateLimit, Some(7.0), Some("r-1")));
-    assert!(failure.message.contains("[secret:authorization]") && !failure.message.contains(KEY), "{}", failure.message);
+    assert_eq!(
+        (failure.class, failure.retry_after, failure.request_id.as_deref()),
+        (FailureClass::RateLimit, Some(7.0), Some("r-1"))
+    );
+    assert!(
+        failure.message.contains("[secret:authorization]") && !failure.message.contains(KEY),
+        "{}",
+        failure.message
+    );
 }
 
 #[test]
@@ -325,7 +371,10 @@ fn a_refused_connection_names_the_origin_alone() {
     let outcome = fixture_at(port, Some(KEY)).run("x");
     assert_eq!(class(&outcome), Some(FailureClass::Network));
     let message = outcome.1.unwrap().message;
-    assert!(message.contains(&format!("http://127.0.0.1:{port}")) && !message.contains("chat/completions"), "{message}");
+    assert!(
+        message.contains(&format!("http://127.0.0.1:{port}")) && !message.contains("chat/completions"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -387,6 +436,58 @@ fn a_connection_is_used_again() {
     for _ in 0..3 {
         assert_eq!(text(&f.run("echo:x").0), "x");
     }
+}
+
+#[test]
+fn a_huge_delta_and_bad_bytes_come_through() {
+    let Some(mock) = Mock::start(&[]) else { return };
+    let f = fixture(&mock);
+    assert_eq!(text(&f.run("fault huge_line echo:x").0).len(), 5_000_001);
+    assert_eq!(text(&f.run("fault invalid_utf8 echo:x").0), "\u{fffd}x");
+}
+
+/// Accepts one connection and answers nothing; gives what came first.
+fn first_bytes(listener: TcpListener) -> std::thread::JoinHandle<String> {
+    std::thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        let mut bytes = [0u8; 64];
+        let n = socket.read(&mut bytes).unwrap();
+        String::from_utf8_lossy(&bytes[..n]).into_owned()
+    })
+}
+
+fn local_listener() -> (TcpListener, u16) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    (listener, port)
+}
+
+#[test]
+fn b93_tls_is_there_and_its_failure_is_a_network_one() {
+    let (listener, port) = local_listener();
+    let seen = first_bytes(listener);
+    let mut f = fixture_at(port, Some(KEY));
+    f.endpoint.url = format!("https://127.0.0.1:{port}/v1/chat/completions");
+    assert_eq!(class(&f.run("x")), Some(FailureClass::Network));
+    // A TLS record of type handshake.
+    assert!(seen.join().unwrap().starts_with('\u{16}'));
+}
+
+#[test]
+fn a_proxy_is_used_for_other_hosts_and_never_for_this_machine() {
+    let (listener, port) = local_listener();
+    let seen = first_bytes(listener);
+    let settings = Settings { http_proxy: Some(format!("http://127.0.0.1:{port}")), ..Settings::default() };
+    let client = Client::new(Runtime::new(|| {}), settings);
+    let mut far = fixture_at(1, None);
+    far.client = client.clone();
+    far.endpoint.url = "http://api.example.test/v1/chat/completions".into();
+    assert_eq!(class(&far.run("x")), Some(FailureClass::Network));
+    assert!(seen.join().unwrap().starts_with("POST http://api.example.test/v1/chat/completions"));
+    let Some(mock) = Mock::start(&[]) else { return };
+    let mut near = fixture(&mock);
+    near.client = client;
+    assert_eq!(text(&near.run("echo:x").0), "x");
 }
 
 #[test]

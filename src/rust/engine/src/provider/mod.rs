@@ -10,6 +10,7 @@ pub mod compat;
 pub mod completions;
 pub mod endpoint;
 pub mod failure;
+pub mod headers;
 pub mod http;
 pub mod json_repair;
 pub mod normalise;

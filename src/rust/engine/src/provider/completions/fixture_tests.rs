@@ -118,7 +118,9 @@ fn normal_form(case: &Case, reply: &Reply, failure: Option<&Failure>) -> Value {
         match block {
             Block::Text { text: t, .. } => text.push_str(t),
             Block::Thinking { thinking: t, .. } => thinking.push_str(t),
-            Block::ToolCall { id, name, arguments, .. } => calls.push(json!({"id": id, "name": name, "input": arguments})),
+            Block::ToolCall { id, name, arguments, .. } => {
+                calls.push(json!({"id": id, "name": name, "input": arguments}))
+            }
             _ => {}
         }
     }
@@ -148,7 +150,9 @@ fn stop(case: &Case, reply: &Reply, failure: Option<&Failure>) -> &'static str {
 /// A failure that the host reported; one of ours (no finish reason) is no error of the golden result.
 fn reported(case: &Case, failure: Option<&Failure>) -> Value {
     match failure {
-        Some(f) if !case.golden["error"].is_null() => json!({"type": f.error_type, "message": f.message, "status": f.status}),
+        Some(f) if !case.golden["error"].is_null() => {
+            json!({"type": f.error_type, "message": f.message, "status": f.status})
+        }
         _ => Value::Null,
     }
 }
@@ -157,7 +161,8 @@ fn reported(case: &Case, failure: Option<&Failure>) -> Value {
 fn expected(case: &Case, got: &Value) -> Value {
     let mut want = case.golden.clone();
     let detail = want.as_object_mut().unwrap().remove("detail").unwrap();
-    for (want, got) in want["tool_calls"].as_array_mut().unwrap().iter_mut().zip(got["tool_calls"].as_array().unwrap()) {
+    for (want, got) in want["tool_calls"].as_array_mut().unwrap().iter_mut().zip(got["tool_calls"].as_array().unwrap())
+    {
         for name in ["id", "input"] {
             if want[name].is_null() {
                 want[name] = got[name].clone();
@@ -176,7 +181,10 @@ fn expected(case: &Case, got: &Value) -> Value {
     }
     let raw = &detail["usage_raw"];
     let number = |p: &str| raw.pointer(p).and_then(Value::as_u64).unwrap_or(0);
-    let (sum, reasoning) = (number("/prompt_tokens") + number("/completion_tokens"), number("/completion_tokens_details/reasoning_tokens"));
+    let (sum, reasoning) = (
+        number("/prompt_tokens") + number("/completion_tokens"),
+        number("/completion_tokens_details/reasoning_tokens"),
+    );
     if reasoning > 0 && number("/total_tokens") == sum + reasoning {
         want["usage"]["output"] = json!(number("/completion_tokens") + reasoning);
     }
@@ -224,7 +232,8 @@ fn recorded_streams_do_not_depend_on_line_ends() {
 
 #[test]
 fn recorded_overflows_are_classified_by_their_words() {
-    let overflow = ["deepseek-real-error-scenarios", "llama.cpp-error-matrix-context-overflow", "ollama-real-error-scenarios"];
+    let overflow =
+        ["deepseek-real-error-scenarios", "llama.cpp-error-matrix-context-overflow", "ollama-real-error-scenarios"];
     for case in cases().iter().filter(|c| overflow.iter().any(|o| c.name.contains(o))) {
         let events = read(case, Cut::Whole);
         let class = end(&events).1.map(|f| f.class);

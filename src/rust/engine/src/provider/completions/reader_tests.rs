@@ -71,7 +71,9 @@ fn text(reply: &Reply) -> String {
 /// Name, arguments and raw text of the calls.
 fn calls(reply: &Reply) -> Vec<(String, Value, Option<String>)> {
     let call = |b: &Block| match b {
-        Block::ToolCall { name, arguments, raw_arguments, .. } => Some((name.clone(), arguments.clone(), raw_arguments.clone())),
+        Block::ToolCall { name, arguments, raw_arguments, .. } => {
+            Some((name.clone(), arguments.clone(), raw_arguments.clone()))
+        }
         _ => None,
     };
     reply.content.iter().filter_map(call).collect()
@@ -122,7 +124,12 @@ fn a_text_reply_gives_these_events() {
 
 #[test]
 fn a_call_gives_these_events() {
-    let out = events(&[fragment(0, "k", "ls", ""), t(json!({"index": 0, "function": {"arguments": "{\"dir\":"}})), t(json!({"index": 0, "function": {"arguments": "1}"}})), f("tool_calls")]);
+    let out = events(&[
+        fragment(0, "k", "ls", ""),
+        t(json!({"index": 0, "function": {"arguments": "{\"dir\":"}})),
+        t(json!({"index": 0, "function": {"arguments": "1}"}})),
+        f("tool_calls"),
+    ]);
     let delta = |json: &str| StreamEvent::ToolCallDelta { index: 1, json: json.into() };
     assert_eq!(
         out[1..5],
@@ -152,7 +159,10 @@ fn b16_an_error_may_be_a_string_or_have_another_name() {
         (r#"{"error":"boom"}"#, "boom"),
         (r#"{"object":"error","message":"boom","code":400}"#, "boom"),
         (r#"{"detail":"boom"}"#, "boom"),
-        (r#"{"choices":[{"index":0,"delta":{"content":""},"error":{"message":"boom"},"finish_reason":"error"}]}"#, "boom"),
+        (
+            r#"{"choices":[{"index":0,"delta":{"content":""},"error":{"message":"boom"},"finish_reason":"error"}]}"#,
+            "boom",
+        ),
     ] {
         assert_eq!(failure(&[format!("data: {data}\n\n")]).1.message, message, "{data}");
     }
@@ -222,7 +232,13 @@ fn b34_without_ids_another_name_after_whole_arguments_is_another_call() {
 #[test]
 fn b35_interleaved_fragments_go_to_their_calls() {
     let more = |index: u64, text: &str| t(json!({"index": index, "function": {"arguments": text}}));
-    let r = reply(&[fragment(0, "a", "f", "{\"x\""), fragment(1, "b", "g", "{"), more(0, ":1}"), more(1, "}"), f("tool_calls")]);
+    let r = reply(&[
+        fragment(0, "a", "f", "{\"x\""),
+        fragment(1, "b", "g", "{"),
+        more(0, ":1}"),
+        more(1, "}"),
+        f("tool_calls"),
+    ]);
     assert_eq!(named(&r), [pair("f", json!({"x": 1})), pair("g", json!({}))]);
 }
 
@@ -234,7 +250,13 @@ fn b36_a_repeated_name_is_not_joined() {
 
 #[test]
 fn b37_pieces_of_a_name_are_joined_only_to_an_offered_tool() {
-    let stream = [fragment(0, "k", "read", ""), fragment(0, "k", "_file", ""), t(json!({"index": 0, "function": {"arguments": "{}"}})), f("tool_calls")].concat();
+    let stream = [
+        fragment(0, "k", "read", ""),
+        fragment(0, "k", "_file", ""),
+        t(json!({"index": 0, "function": {"arguments": "{}"}})),
+        f("tool_calls"),
+    ]
+    .concat();
     let name = |tools: &[&str]| {
         let tools = tools.iter().map(|t| (*t).to_owned()).collect();
         let out = events_with(Options { tools, ..options() }, stream.as_bytes(), 99);
@@ -254,13 +276,20 @@ fn b37_pieces_of_a_name_are_joined_only_to_an_offered_tool() {
 #[test]
 fn b38_null_and_empty_never_overwrite_a_name() {
     let more = |name: Value| t(json!({"index": 0, "id": "", "function": {"name": name, "arguments": ""}}));
-    let r = reply(&[fragment(0, "k", "f", "{"), more(Value::Null), more(json!("")), t(json!({"index": 0, "function": {"name": null, "arguments": "}"}})), f("tool_calls")]);
+    let r = reply(&[
+        fragment(0, "k", "f", "{"),
+        more(Value::Null),
+        more(json!("")),
+        t(json!({"index": 0, "function": {"name": null, "arguments": "}"}})),
+        f("tool_calls"),
+    ]);
     assert_eq!((named(&r), ids(&r)), (vec![pair("f", json!({}))], vec!["k".to_owned()]));
 }
 
 #[test]
 fn b40_arguments_may_be_an_object() {
-    let r = reply(&[t(json!({"index": 0, "id": "k", "function": {"name": "f", "arguments": {"a": 1}}})), f("tool_calls")]);
+    let r =
+        reply(&[t(json!({"index": 0, "id": "k", "function": {"name": "f", "arguments": {"a": 1}}})), f("tool_calls")]);
     assert_eq!(calls(&r), [("f".to_owned(), json!({"a": 1}), None)]);
 }
 
@@ -283,7 +312,12 @@ fn b50_several_calls_in_one_delta_all_survive() {
 
 #[test]
 fn b55_ids_models_and_reasons_are_not_joined() {
-    let chunk = |model: &str| format!("data: {}\n\n", json!({"id": "i", "model": model, "choices": [{"delta": {"content": "x"}, "finish_reason": "stop"}]}));
+    let chunk = |model: &str| {
+        format!(
+            "data: {}\n\n",
+            json!({"id": "i", "model": model, "choices": [{"delta": {"content": "x"}, "finish_reason": "stop"}]})
+        )
+    };
     let r = reply(&[chunk("a"), chunk("b")]);
     assert_eq!((r.response_model.as_deref(), r.response_id.as_deref()), (Some("a"), Some("i")));
 }
@@ -334,28 +368,42 @@ fn a_call_without_an_id_gets_one() {
 
 #[test]
 fn a_name_may_come_after_the_first_arguments() {
-    let r = reply(&[t(json!({"index": 0, "id": "k", "function": {"arguments": "{\"a\""}})), t(json!({"index": 0, "function": {"name": "f", "arguments": ":1}"}})), f("tool_calls")]);
+    let r = reply(&[
+        t(json!({"index": 0, "id": "k", "function": {"arguments": "{\"a\""}})),
+        t(json!({"index": 0, "function": {"name": "f", "arguments": ":1}"}})),
+        f("tool_calls"),
+    ]);
     assert_eq!(named(&r), [pair("f", json!({"a": 1}))]);
 }
 
 #[test]
 fn reasoning_under_two_keys_is_read_once_and_the_key_remembered() {
     let r = reply(&[d(json!({"reasoning_content": "hm", "reasoning": "hm"})), d(json!({"content": "x"})), f("stop")]);
-    let [Block::Thinking { thinking, origin: Some(origin), .. }, Block::Text { .. }] = r.content.as_slice() else { panic!("{r:?}") };
+    let [Block::Thinking { thinking, origin: Some(origin), .. }, Block::Text { .. }] = r.content.as_slice() else {
+        panic!("{r:?}")
+    };
     assert_eq!((thinking.as_str(), &origin["field"]), ("hm", &json!("reasoning_content")));
 }
 
 #[test]
 fn reasoning_details_are_kept_joined_by_entry() {
-    let piece = |text: &str, signature: Value| d(json!({"reasoning": text, "reasoning_details": [{"type": "reasoning.text", "index": 0, "text": text, "signature": signature}]}));
+    let piece = |text: &str, signature: Value| {
+        d(
+            json!({"reasoning": text, "reasoning_details": [{"type": "reasoning.text", "index": 0, "text": text, "signature": signature}]}),
+        )
+    };
     let r = reply(&[piece("a", Value::Null), piece("b", json!("sig")), d(json!({"content": "x"})), f("stop")]);
     let Some(Block::Opaque { json, .. }) = r.content.last() else { panic!() };
-    assert_eq!(json["reasoning_details"], json!([{"type": "reasoning.text", "index": 0, "text": "ab", "signature": "sig"}]));
+    assert_eq!(
+        json["reasoning_details"],
+        json!([{"type": "reasoning.text", "index": 0, "text": "ab", "signature": "sig"}])
+    );
 }
 
 #[test]
 fn content_arrays_mix_text_and_thinking() {
-    let parts = json!([{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "x"}]);
+    let parts =
+        json!([{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "x"}]);
     let r = reply(&[d(json!({"content": parts})), f("stop")]);
     assert!(matches!(r.content.as_slice(), [Block::Thinking { .. }, Block::Text { .. }]));
 }
@@ -395,19 +443,30 @@ fn a_full_window_as_finish_reason_is_an_overflow() {
 
 #[test]
 fn what_follows_the_end_is_ignored() {
-    let r = reply(&[d(json!({"content": "x"})), f("stop"), "data: [DONE]\n\n".into(), d(json!({"content": "y"})), "data: {\"error\":\"z\"}\n\n".into()]);
+    let r = reply(&[
+        d(json!({"content": "x"})),
+        f("stop"),
+        "data: [DONE]\n\n".into(),
+        d(json!({"content": "y"})),
+        "data: {\"error\":\"z\"}\n\n".into(),
+    ]);
     assert_eq!(text(&r), "x");
 }
 
 #[test]
 fn a_part_that_is_not_json_ends_the_reply_with_what_had_arrived() {
-    let (r, f) = failure(&[d(json!({"content": "x"})), "data: {\"choices\":[{\"del\n\n".into(), d(json!({"content": "y"}))]);
+    let (r, f) =
+        failure(&[d(json!({"content": "x"})), "data: {\"choices\":[{\"del\n\n".into(), d(json!({"content": "y"}))]);
     assert_eq!((text(&r).as_str(), f.class), ("x", FailureClass::Network));
 }
 
 #[test]
 fn a_deeply_nested_unknown_key_is_ignored() {
-    let deep = format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"x\",\"z\":{}{}}}}}]}}\n\n", "[".repeat(2000), "]".repeat(2000));
+    let deep = format!(
+        "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"x\",\"z\":{}{}}}}}]}}\n\n",
+        "[".repeat(2000),
+        "]".repeat(2000)
+    );
     assert_eq!(text(&reply(&[deep, f("stop")])), "x");
 }
 
@@ -430,7 +489,10 @@ fn a_document_in_place_of_a_stream_is_read_whole() {
         "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}, {"function": {"name": "f", "arguments": "{}"}}],
     }}], "usage": {"prompt_tokens": 3, "completion_tokens": 1}});
     let r = reply(&[body.to_string()]);
-    assert!(matches!(r.content.as_slice(), [Block::Thinking { .. }, Block::Text { .. }, Block::ToolCall { .. }, Block::ToolCall { .. }]));
+    assert!(matches!(
+        r.content.as_slice(),
+        [Block::Thinking { .. }, Block::Text { .. }, Block::ToolCall { .. }, Block::ToolCall { .. }]
+    ));
     assert_eq!((ids(&r), r.usage.output), (vec!["call_q1_1".to_owned(), "call_q1_2".to_owned()], Some(1)));
 }
 
@@ -439,7 +501,14 @@ mod properties {
     use proptest::prelude::*;
 
     fn piece() -> impl Strategy<Value = String> {
-        let word = prop_oneof![Just(json!("f")), Just(json!("")), Just(Value::Null), Just(json!(0)), Just(json!("{\"a\":")), Just(json!({"a": 1}))];
+        let word = prop_oneof![
+            Just(json!("f")),
+            Just(json!("")),
+            Just(Value::Null),
+            Just(json!(0)),
+            Just(json!("{\"a\":")),
+            Just(json!({"a": 1}))
+        ];
         (word.clone(), word.clone(), word, 0..8u8).prop_map(|(a, b, c, kind)| match kind {
             0 => d(json!({"content": a, "reasoning": b})),
             1 => t(json!({"index": a, "id": b, "function": {"name": b, "arguments": c}})),

@@ -71,9 +71,13 @@ mod tests {
 
     #[test]
     fn reasoning_counted_beside_the_completion_is_output_too() {
-        let u = read(&json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 22, "completion_tokens_details": {"reasoning_tokens": 7}}));
+        let u = read(
+            &json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 22, "completion_tokens_details": {"reasoning_tokens": 7}}),
+        );
         assert_eq!((u.output, u.reasoning), (Some(12), Some(7)));
-        let u = read(&json!({"prompt_tokens": 10, "completion_tokens": 12, "total_tokens": 22, "completion_tokens_details": {"reasoning_tokens": 7}}));
+        let u = read(
+            &json!({"prompt_tokens": 10, "completion_tokens": 12, "total_tokens": 22, "completion_tokens_details": {"reasoning_tokens": 7}}),
+        );
         assert_eq!(u.output, Some(12));
     }
 

@@ -194,6 +194,9 @@ fn provider_fields(provider: &str, model: &str, f: &Failure) -> Value {
     });
     match f.class {
         FailureClass::RateLimit | FailureClass::RetryAfter => fields["retry_after"] = json!(f.retry_after),
+        FailureClass::NoKey => {
+            fields["variables"] = json!(f.what.as_deref().unwrap_or_default().split(',').collect::<Vec<_>>());
+        }
         FailureClass::ContextOverflow => fields["tokens"] = json!(f.tokens),
         FailureClass::TimeoutConnect | FailureClass::TimeoutFirstByte | FailureClass::TimeoutIdle => {
             fields["seconds"] = json!(f.seconds);

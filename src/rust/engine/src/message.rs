@@ -298,6 +298,8 @@ pub enum FailureClass {
     TimeoutIdle,
     /// Stopped by the person or a handler.
     Aborted,
+    /// There is no key; `what` has the names of the variables looked at.
+    NoKey,
     /// A fault of this program.
     Internal,
 }
@@ -320,6 +322,7 @@ impl FailureClass {
             FailureClass::TimeoutFirstByte => "timeout_first_byte",
             FailureClass::TimeoutIdle => "timeout_idle",
             FailureClass::Aborted => "aborted",
+            FailureClass::NoKey => "no_key",
             FailureClass::Internal => "internal",
         }
     }

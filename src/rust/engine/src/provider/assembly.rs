@@ -131,7 +131,7 @@ impl Assembly {
         self.close(out);
         let at = self.reply.content.len();
         // Holds the place; the block is written when the call ends.
-        self.reply.content.push(call_block(&Call::default()));
+        self.reply.content.push(block_of_call("", "", ""));
         self.calls.push(Call { at, ..Call::default() });
         self.calls.len() - 1
     }
@@ -207,7 +207,11 @@ impl Assembly {
         let mut reply = std::mem::take(&mut self.reply);
         for call in self.calls.drain(..) {
             if let Some(place) = reply.content.get_mut(call.at) {
-                *place = call_block(&call);
+                *place = block_of_call(
+                    call.id.as_deref().unwrap_or_default(),
+                    call.name.as_deref().unwrap_or_default(),
+                    &call.raw,
+                );
             }
         }
         self.open = None;
@@ -218,14 +222,14 @@ impl Assembly {
 }
 
 /// The block of a call: arguments that can't be read whole are what can be read of them, with the raw text beside.
-fn call_block(call: &Call) -> Block {
-    let arguments = json_repair::parse(&call.raw).unwrap_or_else(|_| json_repair::partial(&call.raw));
+pub fn block_of_call(id: &str, name: &str, raw: &str) -> Block {
+    let arguments = json_repair::parse(raw).unwrap_or_else(|_| json_repair::partial(raw));
     let encoded = arguments.to_string();
-    let differs = !call.raw.trim().is_empty() && call.raw != encoded;
+    let differs = !raw.trim().is_empty() && raw != encoded;
     Block::ToolCall {
-        id: call.id.clone().unwrap_or_default(),
-        name: call.name.clone().unwrap_or_default(),
-        raw_arguments: differs.then(|| call.raw.clone()),
+        id: id.to_owned(),
+        name: name.to_owned(),
+        raw_arguments: differs.then(|| raw.to_owned()),
         arguments,
         thought_signature: None,
     }
@@ -263,7 +267,7 @@ mod tests {
 
     #[test]
     fn raw_arguments_are_kept_only_when_they_differ() {
-        let block = |raw: &str| match call_block(&Call { raw: raw.into(), ..Call::default() }) {
+        let block = |raw: &str| match block_of_call("k", "f", raw) {
             Block::ToolCall { arguments, raw_arguments, .. } => (arguments, raw_arguments),
             _ => unreachable!(),
         };

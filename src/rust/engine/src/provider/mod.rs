@@ -9,6 +9,7 @@ pub mod body;
 pub mod compat;
 pub mod completions;
 pub mod endpoint;
+pub mod fake;
 pub mod failure;
 pub mod headers;
 pub mod http;

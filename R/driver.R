@@ -1,0 +1,208 @@
+# The loop that drives the engine's tasks, and the calls of closures that it asks for.
+#
+# Interrupts are suspended while the loop itself works, so that Ctrl-C can't tear it apart; they are allowed again in
+# each closure and in each wait.
+
+the <- new.env(parent = emptyenv())
+the$specs <- new.env(parent = emptyenv())
+the$sessions <- new.env(parent = emptyenv())
+the$frames <- list()
+the$last <- NULL
+the$listing <- NULL
+
+# Drives a task to its end and returns its value as the engine gave it: an R value, or an error as data (`engine()`
+# raises it). With `turns`, stops after that many model turns; the task can be driven on.
+drive <- function(task, turns = Inf) {
+  finished <- FALSE
+  on.exit(if (!finished) .Call(wrap__task_abandon, task))
+  interrupted <- FALSE
+  outcome <- suspendInterrupts(repeat {
+    step <- .Call(wrap__task_next, task)
+    forget(step$released)
+    switch(step$type,
+      call = {
+        reply <- call_handler(step)
+        interrupted <- interrupted || identical(reply$type, "interrupt")
+        .Call(wrap__task_reply, task, step$id, reply)
+      },
+      ask = .Call(wrap__task_reply, task, step$id, answer_question(step$question)),
+      show = {
+        if (identical(step$event$type, "turn_end")) {
+          turns <- turns - 1
+          if (turns <= 0) break
+        } else {
+          ui_show(step$event)
+        }
+      },
+      wait = if (wait_for(task)) {
+        interrupted <- TRUE
+        .Call(wrap__task_cancel, task, "user")
+      },
+      done = break
+    )
+  })
+  finished <- TRUE
+  list(done = identical(step$type, "done"), value = step$value, interrupted = interrupted)
+}
+
+# Waits until the task can go on; TRUE when the person pressed Ctrl-C meanwhile.
+wait_for <- function(task) {
+  tryCatch(allowInterrupts(.Call(wrap__task_wait, task)), interrupt = function(e) TRUE)
+}
+
+# Drives a task that is no run: its value, or its error raised.
+perform <- function(task) {
+  result <- drive(task)
+  if (result$interrupted) resignal_interrupt()
+  engine(result$value)
+}
+
+# Ctrl-C goes on to whoever waits for it, else to the top level.
+resignal_interrupt <- function() {
+  signalCondition(structure(class = c("interrupt", "condition"), list(message = "", call = NULL)))
+  invokeRestart("abort")
+}
+
+# Drops the specs of records that the engine has no more use for. Those of a session go with it.
+forget <- function(ids) {
+  ids <- intersect(unlist(ids), names(the$specs))
+  if (length(ids)) rm(list = ids, envir = the$specs)
+}
+
+# ---- closures ------------------------------------------------------------------------------------------------------
+
+# Calls the closure that a step names and returns how it was left:
+# list(type = "value", value =) or list(type = "condition", class =, message =), "interrupt", "abort", "timeout".
+call_handler <- function(step) {
+  fn <- handler_function(step$record, step$field, step$home)
+  if (is.null(fn)) {
+    return(list(type = "condition", class = "gptr_error_gone", message = "the handler is gone with its session"))
+  }
+  push_frame(step)
+  on.exit(pop_frame())
+  left <- "abort"
+  result <- withRestarts(
+    tryCatch(
+      {
+        value <- allowInterrupts(within_bound(step$timeout, apply_handler(fn, step)))
+        left <- "value"
+        value
+      },
+      error = function(e) {
+        left <<- "condition"
+        e
+      },
+      interrupt = function(e) {
+        left <<- "interrupt"
+        NULL
+      }
+    ),
+    abort = function(...) NULL
+  )
+  reply_of(left, result, step)
+}
+
+reply_of <- function(left, result, step) {
+  if (left == "value") return(value_reply(result, step))
+  if (left != "condition") return(list(type = left))
+  if (inherits(result, "gptr_timeout") || is_time_limit(result, step$timeout)) return(list(type = "timeout"))
+  list(type = "condition", class = class(result), message = one_message(result))
+}
+
+# conditionMessage() may itself fail, or give none or several strings.
+one_message <- function(cond) {
+  text <- tryCatch(paste(conditionMessage(cond), collapse = "\n"), error = function(e) "")
+  text <- enc2utf8(as.character(text))
+  if (validUTF8(text)) text else iconv(text, "UTF-8", "UTF-8", sub = "byte")
+}
+
+within_bound <- function(seconds, expr) {
+  if (is.null(seconds)) return(expr)
+  setTimeLimit(elapsed = seconds, transient = TRUE)
+  on.exit(setTimeLimit())
+  expr
+}
+
+is_time_limit <- function(cond, seconds) {
+  !is.null(seconds) && grepl(gettext("reached elapsed time limit", domain = "R"), one_message(cond), fixed = TRUE)
+}
+
+apply_handler <- function(fn, step) {
+  args <- step$args
+  switch(step$style,
+    with_ctx = do.call(fn, c(unname(args), list(new_ctx())), quote = TRUE),
+    plain = do.call(fn, unname(args), quote = TRUE),
+    host = do.call(fn, host_args(step$host_args), quote = TRUE)
+  )
+}
+
+# What the engine sees of a value. The value of a tool stays here, under the id of its call.
+value_reply <- function(value, step) {
+  if (identical(step$role, "tool")) {
+    if (identical(step$style, "host")) return(keep_member_value(value, step$host_args))
+    return(tool_reply(value, step$call))
+  }
+  list(type = "value", value = if (is.list(value) && !is.data.frame(value)) spec_for_engine(value) else value)
+}
+
+# A tool's result in its one form; `malformed` says why there is none.
+tool_reply <- function(value, call) {
+  result <- tryCatch(as_tool_result(value), error = function(e) list(malformed = one_message(e)))
+  if (!is.null(result$value)) {
+    session <- current_session()
+    if (!is.null(session) && !is.null(call)) assign(call, result$value, envir = session_data(session)$values)
+    result["value"] <- list(NULL)
+  }
+  list(type = "value", value = result)
+}
+
+# The function in field `field` of a record's spec; NULL when the record's session is gone.
+handler_function <- function(record, field, home = NULL) {
+  specs <- spec_home(home)
+  fn <- if (is.null(specs)) NULL else specs[[record]][[field]]
+  if (is.function(fn)) fn else NULL
+}
+
+# The environment that holds specs: the process's, or that of one session.
+spec_home <- function(session = NULL) {
+  if (is.null(session)) return(the$specs)
+  live <- live_session(session)
+  if (is.null(live)) NULL else session_data(live)$specs
+}
+
+# ---- frames --------------------------------------------------------------------------------------------------------
+
+# A frame says who is calling while a closure of the user's runs: session, run, tool call, role, owner.
+push_frame <- function(step) {
+  frame <- list(
+    session = step$session, run = step$run, call = step$call, role = step$role, owner = step$owner,
+    model_code = isTRUE(step$model_code)
+  )
+  the$frames <- c(the$frames, list(frame))
+}
+
+pop_frame <- function() {
+  the$frames <- the$frames[-length(the$frames)]
+}
+
+# The innermost frame, or NULL: the person at the console.
+current_frame <- function() {
+  n <- length(the$frames)
+  if (n == 0L) NULL else the$frames[[n]]
+}
+
+# The session that runs the current code, or NULL.
+current_session <- function() {
+  frame <- current_frame()
+  if (is.null(frame$session)) NULL else live_session(frame$session)
+}
+
+# Refuses `action` in code that the model wrote.
+control_guard <- function(action) {
+  frame <- current_frame()
+  if (is.null(frame) || !frame$model_code) return(invisible(NULL))
+  gptr_abort("permission", paste0(action, "() changes what the agent may do: run it yourself at the console."),
+    action = action, tool = "r", risk = 4L,
+    how_to_allow = paste0("Run ", action, "() yourself at the console."), session = NULL
+  )
+}

@@ -1,0 +1,278 @@
+# `peter$`: registered tools as R functions.
+
+#' @export
+`$.gptr_gateway` <- function(x, name) member_node(name)
+
+#' @export
+`[[.gptr_gateway` <- function(x, i, ...) member_node(i)
+
+#' @export
+`$<-.gptr_gateway` <- function(x, name, value) readonly_member(name)
+
+#' @export
+`[[<-.gptr_gateway` <- function(x, i, value) readonly_member(as.character(i))
+
+readonly_member <- function(field) {
+  gptr_abort("readonly", paste0(
+    "`peter$", field, "` can't be set: register a tool with exposure \"r\" and a namespace instead."
+  ), object = "peter", field = field)
+}
+
+#' @export
+names.gptr_gateway <- function(x) member_names(NULL)
+
+#' @export
+`$.gptr_ns` <- function(x, name) member_node(c(unclass(x)$path, name))
+
+#' @export
+`[[.gptr_ns` <- function(x, i, ...) member_node(c(unclass(x)$path, i))
+
+#' @export
+`$<-.gptr_ns` <- function(x, name, value) readonly_member(paste(c(unclass(x)$path, name), collapse = "$"))
+
+#' @export
+`[[<-.gptr_ns` <- function(x, i, value) readonly_member(paste(c(unclass(x)$path, i), collapse = "$"))
+
+#' @export
+names.gptr_ns <- function(x) member_names(unclass(x)$path)
+
+#' @exportS3Method utils::.DollarNames
+.DollarNames.gptr_gateway <- function(x, pattern = "") complete_names(names(x), pattern)
+
+#' @exportS3Method utils::.DollarNames
+.DollarNames.gptr_ns <- function(x, pattern = "") complete_names(names(x), pattern)
+
+complete_names <- function(found, pattern) {
+  hits <- tryCatch(grepl(pattern, found), error = function(e) startsWith(found, sub("^\\^", "", pattern)))
+  found[hits]
+}
+
+#' @export
+print.gptr_gateway <- function(x, ...) {
+  cat("<peter gateway> peter(\"prompt\", objects..., model =, mode =) runs an agent in this session\n")
+  members <- names(x)
+  shown <- utils::head(members, 8L)
+  cat("members: peter$<tab> (", paste(shown, collapse = ", "), if (length(members) > length(shown)) ", ...", ")\n", sep = "")
+  invisible(x)
+}
+
+#' @export
+print.gptr_ns <- function(x, ...) {
+  path <- unclass(x)$path
+  members <- names(x)
+  cat("<peter namespace peter$", paste(path, collapse = "$"), ": ", length(members), " member",
+    if (length(members) != 1L) "s", ">\n", sep = "")
+  for (name in members) cat(attr(member_node(c(path, name)), "signature"), "\n", sep = "")
+  invisible(x)
+}
+
+#' @export
+print.gptr_member <- function(x, ...) {
+  cat(attr(x, "signature"), "\n", sep = "")
+  invisible(x)
+}
+
+member_names <- function(path) {
+  ready()
+  as.character(unlist(engine(.Call(wrap__member_names, path, frame_session_id()))))
+}
+
+# The session whose records the current code may see.
+frame_session_id <- function() current_frame()$session
+
+# A member function or a namespace.
+member_node <- function(path) {
+  if (!is.character(path) || anyNA(path)) {
+    gptr_abort("invalid_argument", "A member of peter$ is named by a string.", arg = "name")
+  }
+  ready()
+  found <- engine(.Call(wrap__member_resolve, path, frame_session_id()))
+  if (identical(found$type, "namespace")) return(structure(list(path = path), class = "gptr_ns"))
+  member_function(path, found)
+}
+
+# An R function for a tool: it has the formals of the tool's function, and calls it directly at the console, through
+# the whole pipeline of a tool call elsewhere.
+member_function <- function(path, found) {
+  spec <- spec_home(found$home)[[found$record]]
+  shape <- if (is.function(spec$fun)) formals(plain_function(spec$fun)) else schema_formals(found$formals)
+  label <- paste(path, collapse = "$")
+  member <- function() NULL
+  formals(member) <- shape
+  body(member) <- bquote(.(call_member)(.(path), .(supplied)(environment(), .(label))))
+  environment(member) <- baseenv()
+  structure(member, class = c("gptr_member", "function"), tool = found$key, spec = spec,
+    signature = member_signature(label, shape, found))
+}
+
+plain_function <- function(fn) if (is.primitive(fn)) args(fn) else fn
+
+schema_formals <- function(rows) {
+  shape <- lapply(rows, function(row) if (isTRUE(row$required)) quote(expr = ) else NULL)
+  names(shape) <- vapply(rows, function(row) row$name, "")
+  as.pairlist(shape)
+}
+
+member_signature <- function(label, shape, found) {
+  if (!is.null(found$signature)) return(found$signature)
+  parts <- vapply(names(shape), function(name) {
+    value <- shape[[name]]
+    if (identical(value, quote(expr = ))) name else paste(name, "=", paste(deparse(value), collapse = " "))
+  }, "")
+  sentence <- found$sentence
+  paste0("peter$", label, "(", paste(parts, collapse = ", "), ")", if (nzchar(sentence)) paste0("  # ", sentence))
+}
+
+# The arguments that a call of a member gave, evaluated, by name. A required one that is missing is an error.
+supplied <- function(frame, label) {
+  names <- setdiff(ls(frame, all.names = TRUE, sorted = FALSE), "...")
+  shape <- formals(sys.function(-1L))
+  given <- list()
+  for (name in names(shape)) {
+    if (name == "...") {
+      given <- c(given, eval(quote(list(...)), frame))
+    } else if (!eval(call("missing", as.name(name)), frame)) {
+      given[name] <- list(get(name, envir = frame, inherits = FALSE))
+    } else if (identical(shape[[name]], quote(expr = ))) {
+      gptr_abort("invalid_argument", paste0("peter$", label, "(): argument `", name, "` is missing."), arg = name)
+    }
+  }
+  given
+}
+
+call_member <- function(path, args) {
+  frame <- current_frame()
+  if (is.null(frame)) return(call_member_directly(path, args))
+  session <- live_session(frame$session %||% "")
+  if (is.null(session) || is.null(frame$run)) return(call_member_directly(path, args))
+  call_member_in_run(path, args, session, frame)
+}
+
+# A person's own call: no hook, no policy, no question.
+call_member_directly <- function(path, args) {
+  found <- engine(.Call(wrap__member_resolve, path, frame_session_id()))
+  spec <- spec_home(found$home)[[found$record]]
+  problems <- engine(.Call(wrap__member_check, found$record, args))
+  if (length(problems)) {
+    gptr_abort("tool", paste0("Invalid arguments for ", found$key, ": ", paste(problems, collapse = "; ")),
+      tool = found$key, status = "invalid")
+  }
+  if (is.function(spec$fun)) return(do.call(spec$fun, args, quote = TRUE))
+  execute_as_function(spec, args, found$key)
+}
+
+execute_as_function <- function(spec, args, key) {
+  tool_result_value(key, as_tool_result(spec$execute(args[!vapply(args, is.null, NA)], new_ctx())))
+}
+
+# A call from a tool body, a hook or code that the model wrote: a task of its own, through hooks and policies.
+call_member_in_run <- function(path, args, session, frame) {
+  data <- session_data(session)
+  id <- paste0("m", the$member_calls <- (the$member_calls %||% 0L) + 1L)
+  data$member_args[[id]] <- args
+  on.exit({
+    data$member_args[[id]] <- NULL
+    data$member_values[[id]] <- NULL
+  })
+  task <- engine(.Call(wrap__task_member, data$ptr, path, args, id, frame$call, frame$model_code))
+  result <- drive(task)
+  if (result$interrupted) resignal_interrupt()
+  outcome <- engine(result$value)
+  kept <- data$member_values[[id]]
+  if (is.null(kept)) outcome$text else kept$value
+}
+
+host_args <- function(id) {
+  frame <- current_frame()
+  session_data(live_session(frame$session))$member_args[[id]]
+}
+
+# Keeps a member's value in R; the engine gets a short description.
+keep_member_value <- function(value, id) {
+  data <- session_data(live_session(current_frame()$session))
+  data$member_values[[id]] <- list(value = value)
+  list(type = "value", value = list(summary = value_summary(value)))
+}
+
+value_summary <- function(value) {
+  if (is.null(value)) return("no value")
+  if (is.data.frame(value)) return(paste(nrow(value), "rows"))
+  paste(class(value)[[1L]], "length", length(value))
+}
+
+# ---- built-in members -----------------------------------------------------------------------------------------------
+
+member_specs <- function() {
+  member <- function(name, description, fun, parameters) {
+    gptr_tool(name, description, parameters = parameters, fun = fun, exposure = "r", record = FALSE,
+      annotations = list(read_only = TRUE))
+  }
+  schema <- function(required, ...) list(type = "object", required = I(required), properties = list(...))
+  text <- list(type = "string")
+  whole <- list(type = "integer")
+  list(
+    member("help", "Show the help of a peter$ member or of an R function.", member_help,
+      schema("name", name = text, package = text, budget = whole)),
+    member("search", "Find members and deferred tools by words.", member_search,
+      schema("words", words = text, limit = whole)),
+    member("describe", "Describe an R object within a token budget.", function(x, budget = 150L) gptr_describe(x, budget),
+      schema("x", x = structure(list(), names = character()), budget = whole)),
+    member("out", "Read the full text of a result that was cut.", member_out,
+      schema("id", id = text, stream = list(type = "string", enum = list("stdout", "stderr")),
+        lines = list(type = "array", items = whole)))
+  )
+}
+
+member_help <- function(name, package = NULL, budget = 800L) {
+  check_string(name, "name")
+  if (!is.null(package)) check_string(package, "package")
+  check_count(budget, "budget", min = 20)
+  lines <- if (is.null(package)) engine(.Call(wrap__member_help, name, budget, frame_session_id()))
+  if (is.null(lines)) lines <- engine(.Call(wrap__cut_help, topic_help(name, package), budget))
+  structure(as.character(unlist(lines)), class = c("gptr_text", "character"))
+}
+
+# An R help page as lines of text.
+topic_help <- function(topic, package) {
+  where <- if (is.null(package)) utils::help((topic)) else utils::help((topic), (package))
+  paths <- as.character(where)
+  if (!length(paths)) {
+    return(paste0("No help found for '", topic, "'", if (!is.null(package)) paste0(" in package '", package, "'"), "."))
+  }
+  owner <- basename(dirname(dirname(paths[[1L]])))
+  page <- utils::capture.output(tools::Rd2txt(help_page(paths[[1L]], owner), options = list(underline_titles = FALSE)))
+  more <- if (length(paths) > 1L) paste0(" (and ", length(paths) - 1L, " more of that name)")
+  c(paste0("[help: ", owner, "::", basename(paths[[1L]]), "]", more), gsub("_\b", "", page))
+}
+
+help_page <- function(path, package) {
+  tools::Rd_db(package)[[paste0(basename(path), ".Rd")]] %||% fetch_page(path)
+}
+
+fetch_page <- function(path) {
+  db <- file.path(dirname(path), basename(dirname(dirname(path))))
+  env <- new.env()
+  lazyLoad(db, env, filter = function(n) n == basename(path))
+  env[[basename(path)]]
+}
+
+member_search <- function(words, limit = 8L) {
+  check_string(words, "words")
+  check_count(limit, "limit", min = 1)
+  rows <- engine(.Call(wrap__member_search, words, limit, frame_session_id()))
+  rows_frame(rows, list(name = "", kind = "", signature = "", score = 0))
+}
+
+member_out <- function(id, stream = c("stdout", "stderr"), lines = NULL) {
+  check_string(id, "id")
+  text <- engine(.Call(wrap__kept_output, id, frame_session_id()))
+  if (is.null(text)) gptr_abort("invalid_argument", paste0("No output is kept under the id '", id, "'."), arg = "id")
+  all <- strsplit(text, "\n", fixed = TRUE)[[1L]]
+  if (!is.null(lines)) {
+    if (!is.numeric(lines) || anyNA(lines)) {
+      gptr_abort("invalid_argument", "`lines` must be line numbers.", arg = "lines", expected = "line numbers")
+    }
+    all <- all[lines[lines >= 1 & lines <= length(all)]]
+  }
+  structure(all, class = c("gptr_text", "character"))
+}

@@ -1,0 +1,39 @@
+# The built-in tool `r`: code of the model, evaluated in the user's session.
+
+# The fields of its spec, for gptr_spec("tool", "r", ...). `ctx` of a call carries `envir`, the
+# home of the session, and `eval_state`, see eval_code().
+r_tool_spec <- function() {
+  list(
+    name = "r",
+    description = r_tool_description,
+    parameters = list(
+      type = "object", required = I("code"),
+      properties = list(
+        code = list(type = "string", description = "R code: one or more top-level expressions."),
+        timeout = list(type = "number", exclusiveMinimum = 0,
+          description = "Seconds until the evaluation is stopped, when nobody is present."))),
+    exposure = "direct",
+    execution = "sequential",
+    snippet = "evaluate R code in the user's live session",
+    guidelines = c(
+      "Work on the objects of the session where they are; look at a sample or a summary first.",
+      "Objects you make stay in the user's session: choose clear names, remove what was temporary."),
+    annotations = list(read_only = FALSE, destructive = TRUE, idempotent = FALSE, open_world = TRUE),
+    execute = function(input, ctx) {
+      timeout <- if (is.null(input$timeout)) Inf else input$timeout
+      result <- eval_code(input$code, ctx$envir, ctx$eval_state, timeout)
+      result[c("text", "is_error", "details")]
+    })
+}
+
+r_tool_description <- paste(
+  "Evaluate R code in the user's running R session. Objects, packages, options and the working",
+  "directory persist from call to call, and the user sees them too. Top-level expressions run one",
+  "after another until the first error; what ran before it stays. Visible values are printed as at",
+  "the console; output, messages and warnings come back in order, then the error with its",
+  "traceback, then changes: `+ x` new, `~ x` modified, `- x` removed. Long output is cut in the",
+  "middle; the full text stays available. The functions of `peter$` can be called in the code.",
+  "Random numbers come from a stream of your own; set.seed() does not touch the user's.",
+  "Code that would end, pause or hang the session (q(), browser(), readline(), menu() and the",
+  "like) is refused before it runs. Hand an object back as the result of the task with",
+  "gptr_return(x).")

@@ -1,0 +1,221 @@
+#' The version and features of the extension API
+#'
+#' @return A list of class `gptr_api`: `version` (a [package_version][base::numeric_version], `1.0`) and `features`, a
+#'   character vector: `kind.<name>` for every registered kind in byte order, `event.<name>` for every event, and the
+#'   services.
+#' @examples
+#' gptr_api()$version
+#' head(gptr_api()$features)
+#' @export
+gptr_api <- function() {
+  ready()
+  structure(
+    list(version = package_version("1.0"), features = unlist(engine(.Call(wrap__engine_features)))),
+    class = "gptr_api"
+  )
+}
+
+#' Register a spec
+#'
+#' Puts a tool, policy, hook, prompt section or any other spec into the registry of this R process: sessions that
+#' start later see it. Called while a package's namespace loads, the record belongs to that package and leaves with it.
+#'
+#' For the same kind and name, records of a session win over those of a trusted project, the user, plugins and
+#' built-ins, in that order; a tie keeps the first and is reported (`gptr_registry(diagnostics = TRUE)`). Additive
+#' kinds such as hooks keep all their records.
+#'
+#' @param spec A spec, from [gptr_tool()] or another constructor, or [gptr_spec()].
+#' @return Invisibly a function without arguments that removes the record: `TRUE` when it did, `FALSE` when the record
+#'   was gone already.
+#' @section Conditions: `gptr_error_invalid_argument` (`arg` is `spec`) for anything but a spec,
+#'   `gptr_error_invalid_spec` (`kind`, `name`, `field`, `problem`) for a spec that was altered or is not admitted,
+#'   `gptr_error_permission` in code that the model wrote.
+#' @examples
+#' off <- gptr_register(gptr_prompt_section("units", "Report every quantity with its unit.", tier = "T1"))
+#' gptr_registry("prompt_section")
+#' off()
+#' @export
+gptr_register <- function(spec) {
+  check_class(spec, "gptr_spec", "spec")
+  ready()
+  package <- loading_package()
+  if (is.null(package)) {
+    control_guard("gptr_register")
+    no_factory("gptr_register")
+  }
+  source <- if (is.null(package)) "user" else paste0("plugin:", package)
+  rank <- if (is.null(package)) 3L else 5L
+  id <- add_record(spec, list(source = source, rank = rank, extension = source, place = call_place(sys.call())))
+  if (!is.null(package)) on_unload(package)
+  remover <- function() {
+    if (is.null(package)) control_guard("gptr_register")
+    remove_record(id)
+  }
+  invisible(remover)
+}
+
+# A factory registers through its API object, so that all it brings comes and goes together.
+no_factory <- function(action) {
+  frame <- current_frame()
+  if (is.null(frame) || !identical(frame$role, "factory")) return(invisible(NULL))
+  gptr_abort("permission", paste0(action, "() is not for an extension's factory: use gptr$register()."),
+    action = action, tool = NA_character_, risk = 4L, how_to_allow = "Use gptr$register() of the API object.",
+    session = NULL)
+}
+
+# Stores a spec in the engine and its closures here. Returns the record's id.
+add_record <- function(spec, origin, specs = the$specs) {
+  added <- engine(.Call(wrap__registry_add, spec_for_engine(spec), origin, fake_state(spec)))
+  specs[[added$id]] <- add_generated(apply_patch(spec, added$patch), added$generate)
+  the$listing <- NULL
+  forget(added$released)
+  added$id
+}
+
+remove_record <- function(id) {
+  gone <- engine(.Call(wrap__registry_remove, id))
+  forget(gone$released)
+  the$listing <- NULL
+  invisible(gone$removed)
+}
+
+add_session_record <- function(session, spec, extension = NULL) {
+  data <- session_data(session)
+  origin <- list(source = "session", rank = 0L, extension = extension %||% "session", session = data$id)
+  key <- if (is.null(spec$namespace)) spec$name else paste0(spec$namespace, "/", spec$name)
+  # A later call with the same kind and key replaces the earlier record; a tie would keep the first.
+  old <- data$call_records[[paste(spec$kind, key)]]
+  if (is.null(extension) && !is.null(old)) remove_record(old)
+  id <- add_record(spec, origin, data$specs)
+  if (is.null(extension)) data$call_records[[paste(spec$kind, key)]] <- id
+  id
+}
+
+fake_state <- function(spec) {
+  if (is.environment(spec$log)) get0(".state", envir = spec$log, inherits = FALSE) else NULL
+}
+
+# The package whose namespace is being loaded by the code that runs now, or NULL.
+loading_package <- function() {
+  for (i in seq_len(sys.nframe())) {
+    fn <- sys.function(i)
+    if (identical(fn, loadNamespace)) {
+      package <- get0("package", envir = sys.frame(i), inherits = FALSE)
+      if (is.character(package) && !identical(package[[1L]], "gptr") && runs_in(package[[1L]], i)) return(package[[1L]])
+    }
+  }
+  NULL
+}
+
+# True when a function of the package runs above frame `i`: its .onLoad, not something the loader itself does.
+runs_in <- function(package, i) {
+  above <- seq_len(sys.nframe())
+  above <- above[above > i]
+  any(vapply(above, function(j) identical(environmentName(topenv(environment(sys.function(j)))), package), NA))
+}
+
+on_unload <- function(package) {
+  if (package %in% the$unload_hooks) return(invisible(NULL))
+  the$unload_hooks <- c(the$unload_hooks, package)
+  setHook(packageEvent(package, "onUnload"), function(...) {
+    the$unload_hooks <- setdiff(the$unload_hooks, package)
+    unload_source(paste0("plugin:", package))
+  })
+}
+
+unload_source <- function(source) {
+  gone <- engine(.Call(wrap__registry_unload, source))
+  forget(gone$released)
+  the$listing <- NULL
+  gone$count
+}
+
+call_place <- function(call) {
+  ref <- attr(call, "srcref")
+  if (is.null(ref)) return(NULL)
+  file <- get0("filename", envir = attr(ref, "srcfile"), inherits = FALSE)
+  if (!is.character(file) || !nzchar(file)) NULL else list(file = file, line = as.integer(ref[[1L]]))
+}
+
+#' List what is registered
+#'
+#' @param kind `NULL` for all kinds, or a character vector of kinds.
+#' @param diagnostics `TRUE` gives the log of collisions, failures and other oddities instead (the last 1,000).
+#' @return A data frame of class `gptr_registry`, a row a record: `kind`, `name`, `source` (character), `rank`
+#'   (integer; the lowest wins), `state` (`"active"`, `"overridden"`), `tokens` (estimate of what it costs in a
+#'   request), `experimental` (logical). Records of single sessions are not listed. With `diagnostics = TRUE` one of
+#'   class `gptr_diagnostics`: `time` (POSIXct), `source`, `event`, `class`, `message`.
+#' @section Conditions: `gptr_error_unknown_kind`, `gptr_error_invalid_argument` (`arg`).
+#' @examples
+#' gptr_registry("tool")
+#' @export
+gptr_registry <- function(kind = NULL, diagnostics = FALSE) {
+  check_flag(diagnostics, "diagnostics")
+  if (!is.null(kind)) check_characters(kind, "kind")
+  ready()
+  if (diagnostics) {
+    if (!is.null(kind)) {
+      gptr_abort("invalid_argument", "`diagnostics = TRUE` lists the log: leave `kind` out.", arg = "diagnostics")
+    }
+    return(diagnostics_frame())
+  }
+  version <- .Call(wrap__registry_version)
+  if (is.null(kind) && identical(the$listing$version, version)) return(the$listing$rows)
+  rows <- engine(.Call(wrap__registry_list, kind))
+  rows <- rows_frame(rows, list(
+    kind = "", name = "", source = "", rank = 0L, state = "", tokens = 0, experimental = TRUE
+  ))
+  class(rows) <- c("gptr_registry", "data.frame")
+  if (is.null(kind)) the$listing <- list(version = version, rows = rows)
+  rows
+}
+
+diagnostics_frame <- function() {
+  rows <- engine(.Call(wrap__registry_diagnostics))
+  rows <- rows_frame(rows, list(time = 0, source = "", event = "", class = "", message = ""))
+  rows$time <- as.POSIXct(rows$time, origin = "1970-01-01")
+  class(rows) <- c("gptr_diagnostics", "data.frame")
+  rows
+}
+
+#' Read extensions and configuration again
+#'
+#' Starts a new generation: API objects that extensions kept are stale from now on. Existing sessions keep their frozen
+#' prompt; records of the user stay.
+#'
+#' @return The new generation, an integer, invisibly.
+#' @section Conditions: `gptr_error_permission` in code that the model wrote.
+#' @examples
+#' gptr_reload()
+#' @export
+gptr_reload <- function() {
+  control_guard("gptr_reload")
+  ready()
+  the$listing <- NULL
+  invisible(engine(.Call(wrap__registry_reload)))
+}
+
+# Registers the built-ins, once, when the registry is first needed.
+ready <- function() {
+  if (isTRUE(the$ready)) return(invisible(NULL))
+  the$ready <- TRUE
+  for (spec in builtin_specs()) {
+    add_record(spec$spec, list(source = paste0("builtin:", spec$owner), rank = 6L, extension = paste0("builtin:", spec$owner)))
+  }
+  invisible(NULL)
+}
+
+builtin_specs <- function() {
+  own <- function(owner, specs) lapply(specs, function(spec) list(owner = owner, spec = spec))
+  c(own("tools", c(list(r_tool()), member_specs())), own("permissions", permission_specs()))
+}
+
+# Policies that the engine decides itself: their `check` is a description, never called.
+permission_specs <- function() {
+  native <- function(call, ctx) NULL
+  list(
+    gptr_policy("mode", native, "What the mode (plan, manual, edits, auto) lets run", order = 100L),
+    gptr_policy("critical_guard", native, "Critical actions need a person", order = 300L),
+    gptr_policy("plan", native, "Plan mode runs only what is known to be read-only", order = 600L)
+  )
+}

@@ -1,0 +1,109 @@
+# What a person sees, and what they are asked.
+
+# 0: nothing (knitr, tests), 1: warnings (Rscript), 2: the answer as it comes (console), 3: everything.
+verbosity <- function() {
+  set <- getOption("gptr.verbose")
+  if (is.numeric(set) && length(set) == 1L && !is.na(set)) return(as.integer(set))
+  if (isTRUE(getOption("knitr.in.progress")) || identical(Sys.getenv("TESTTHAT"), "true")) return(0L)
+  if (interactive()) 2L else 1L
+}
+
+person_present <- function() {
+  set <- getOption("gptr.interactive")
+  if (is.logical(set) && length(set) == 1L && !is.na(set)) set else interactive()
+}
+
+# Shows one event of a run: text as it comes, a line for each tool, notices.
+ui_show <- function(event) {
+  level <- verbosity()
+  if (level < 2L) return(invisible(NULL))
+  switch(event$type,
+    text = ui_text(event$text),
+    tool = ui_line(paste0("> ", printable(event$gloss))),
+    tool_update = ui_line(paste0("  ", printable(event$text))),
+    notice = ui_line(printable(event$text)),
+    retry = ui_line(printable(event$text))
+  )
+  invisible(NULL)
+}
+
+ui_text <- function(text) {
+  cat(printable(text))
+  the$open_line <- !endsWith(text, "\n")
+  utils::flush.console()
+}
+
+ui_line <- function(text) {
+  ui_end()
+  cat(text, "\n", sep = "")
+  utils::flush.console()
+}
+
+# Ends a line that streaming left open.
+ui_end <- function() {
+  if (isTRUE(the$open_line)) cat("\n")
+  the$open_line <- FALSE
+}
+
+# Text from a model or a tool may hold control characters that would steer the terminal.
+printable <- function(text) {
+  marks <- "[\\x01-\\x08\\x0b-\\x1f\\x7f]|[\\x{80}-\\x{9f}\\x{200e}\\x{200f}\\x{202a}-\\x{202e}\\x{2066}-\\x{2069}]"
+  found <- gregexpr(marks, text, perl = TRUE)
+  regmatches(text, found) <- lapply(regmatches(text, found), function(chars) {
+    vapply(chars, function(c) if (c == "\r") "" else sprintf("<U+%04X>", utf8ToInt(c)), "", USE.NAMES = FALSE)
+  })
+  text
+}
+
+# Asks the person whether a call may run. Returns a reply for the engine.
+answer_question <- function(question) {
+  ui_end()
+  left <- "abort"
+  answer <- tryCatch({
+    value <- allowInterrupts(ask_permission(question))
+    left <- "value"
+    value
+  }, interrupt = function(e) {
+    left <<- "interrupt"
+    NULL
+  }, error = function(e) {
+    left <<- "condition"
+    e
+  })
+  if (left == "value") return(list(type = "value", value = answer))
+  if (left == "condition") return(list(type = "condition", class = class(answer), message = one_message(answer)))
+  list(type = left)
+}
+
+ask_permission <- function(question) {
+  lines <- strsplit(question$summary, "\n", fixed = TRUE)[[1L]]
+  cat("  ", question$tool, "  ", printable(lines[[1L]]), sep = "")
+  if (length(lines) > 1L) cat("  (+", length(lines) - 1L, " more lines)", sep = "")
+  cat("\n     ", printable(question$reason), "\n", sep = "")
+  for (i in 1:5) {
+    said <- trimws(readline("  allow? [y]es / [n]o / [?]: "))
+    if (said %in% c("y", "yes")) return(list(decision = "allow"))
+    if (said == "?") cat(printable(question$summary), "\n", sep = "")
+    if (said %in% c("n", "no")) return(list(decision = "deny"))
+    if (startsWith(said, "n ")) return(list(decision = "deny", feedback = trimws(substring(said, 3L))))
+  }
+  list(decision = "deny")
+}
+
+# The user's options, read once a call and handed to the engine as values.
+collect_settings <- function(opts = list()) {
+  list(
+    person = person_present(),
+    max_turns = opts$max_turns %||% getOption("gptr.max_turns", if (interactive()) 200L else 50L),
+    max_attempts = getOption("gptr.max_attempts", 4L),
+    max_retry_delay = getOption("gptr.max_retry_delay", 60),
+    connect_timeout = getOption("gptr.connect_timeout", 20),
+    first_byte_timeout = getOption("gptr.first_byte_timeout", 120),
+    idle_timeout = getOption("gptr.idle_timeout", 90),
+    hook_timeout = getOption("gptr.hook_timeout", 10),
+    output_tokens = getOption("gptr.r_output_tokens", 4000L),
+    deny_when_alone = identical(getOption("gptr.noninteractive_ask", "stop"), "deny"),
+    critical_guard = !identical(getOption("gptr.critical_guard"), FALSE),
+    unsafe_no_permissions = isTRUE(getOption("gptr.unsafe_no_permissions"))
+  )
+}

@@ -1,0 +1,149 @@
+//! The engine: one registry, its sessions, and what they share.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::clock;
+use crate::error::Error;
+use crate::hook::catalogue;
+use crate::io::Runtime;
+use crate::payload;
+use crate::provider::http;
+use crate::redact::Redactor;
+use crate::registry::admission;
+use crate::registry::store::{NewRecord, Origin, Record, Registry};
+use crate::registry::validate::{self, Events, Validated};
+use crate::session::Session;
+use crate::task::Bell;
+use crate::value::{HostValue, Value};
+
+/// The version of the extension API.
+pub const API_VERSION: &str = "1.0";
+
+/// Everything that lives as long as the process.
+pub struct Engine {
+    /// The records.
+    pub registry: Rc<Registry>,
+    /// Wakes the host when I/O moved on.
+    pub bell: Arc<Bell>,
+    /// The I/O threads, started at first use.
+    pub runtime: Runtime,
+    /// The HTTP client.
+    pub client: http::Client,
+    /// Secrets in, markers out.
+    pub redactor: RefCell<Redactor>,
+    sessions: RefCell<HashMap<String, Weak<Session>>>,
+    loads: Cell<u64>,
+}
+
+/// The event catalogue, as the registry needs it.
+pub struct Catalogue;
+
+impl Events for Catalogue {
+    fn known(&self, name: &str) -> bool {
+        catalogue::is_event(name) || catalogue::is_channel(name)
+    }
+
+    fn hint(&self, name: &str) -> Option<String> {
+        Some(catalogue::hint(name)).filter(|h| !h.is_empty())
+    }
+}
+
+/// What registering gave.
+pub struct Registered {
+    /// The record.
+    pub record: Rc<Record>,
+    /// What the host must change in its copy of the spec.
+    pub patch: Vec<(String, HostValue)>,
+}
+
+impl Engine {
+    /// A new engine. `on_thread_start` runs first on each I/O thread.
+    pub fn new(on_thread_start: fn(), http: http::Settings) -> Rc<Self> {
+        let runtime = Runtime::new(on_thread_start);
+        Rc::new(Engine {
+            registry: Rc::new(Registry::new(clock::now)),
+            bell: Arc::default(),
+            client: http::Client::new(runtime.clone(), http),
+            runtime,
+            redactor: RefCell::default(),
+            sessions: RefCell::default(),
+            loads: Cell::new(0),
+        })
+    }
+
+    /// Validates a spec against its kind.
+    ///
+    /// # Errors
+    /// `invalid_spec`, `unknown_kind`, `invalid_argument`.
+    pub fn validate(&self, registry: &Registry, spec: &HostValue) -> Result<Validated, Error> {
+        let kind = spec.field("kind").and_then(HostValue::as_str).unwrap_or_default();
+        validate::validate(&*registry.kind(kind)?, spec, &Catalogue)
+    }
+
+    /// Validates a spec and stores it.
+    ///
+    /// # Errors
+    /// Those of [`Engine::validate`], and what the registry does not admit.
+    pub fn register(
+        &self,
+        registry: &Registry,
+        spec: &HostValue,
+        origin: Origin,
+        attachment: Option<Rc<dyn Any>>,
+    ) -> Result<Registered, Error> {
+        let kind = spec.field("kind").and_then(HostValue::as_str).unwrap_or_default().to_owned();
+        let valid = self.validate(registry, spec)?;
+        admission::admit(&registry.snapshot(origin.session.as_deref()), &kind, &valid, &origin)?;
+        let Validated { key, spec, patch, schema, .. } = valid;
+        let record = registry.add(NewRecord { kind, key, spec, schema, origin, attachment })?;
+        Ok(Registered { record, patch })
+    }
+
+    /// The features of the API: kinds, events, services.
+    pub fn features(&self) -> Vec<String> {
+        let kinds = self.registry.kind_names().into_iter().map(|k| format!("kind.{k}"));
+        let events = catalogue::EVENTS.iter().map(|e| format!("event.{}", e.name));
+        let services = ["lazy_activation", "declarations", "ctx.decide", "ctx.secret", "route", "services"];
+        kinds.chain(events).chain(services.map(str::to_owned)).collect()
+    }
+
+    /// Makes a session known to the engine.
+    pub fn adopt(&self, session: &Rc<Session>) {
+        let mut sessions = self.sessions.borrow_mut();
+        sessions.retain(|_, s| s.strong_count() > 0);
+        sessions.insert(session.id.clone(), Rc::downgrade(session));
+    }
+
+    /// The session of this id.
+    pub fn session(&self, id: &str) -> Option<Rc<Session>> {
+        self.sessions.borrow().get(id)?.upgrade()
+    }
+
+    /// Forgets a session and all records that only it saw.
+    pub fn close(&self, session: &Session) {
+        session.closed.set(true);
+        self.sessions.borrow_mut().remove(&session.id);
+        self.registry.remove_session(&session.id);
+    }
+
+    /// A number for the next load of an extension.
+    pub fn next_load(&self) -> u64 {
+        self.loads.set(self.loads.get() + 1);
+        self.loads.get()
+    }
+
+    /// Secrets in the strings of a value become markers.
+    pub fn redact(&self, value: &mut Value) {
+        payload::redact(&self.redactor.borrow(), value);
+    }
+
+    /// Ends the I/O threads, waiting at most this long.
+    pub fn shutdown(&self, limit: Duration) {
+        self.runtime.shutdown(limit);
+    }
+}

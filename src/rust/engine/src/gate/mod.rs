@@ -1,0 +1,15 @@
+//! Whether a call may run: risk, modes, policies, and the words of a refusal. No host is called here.
+
+pub mod code;
+pub mod facts;
+pub mod functions;
+pub mod lattice;
+pub mod message;
+pub mod mode;
+pub mod probe;
+pub mod risk;
+
+pub use code::{Around, risk_of_code};
+pub use lattice::{Decision, Guards, Next, Opinion, Round, Says, Verdict};
+pub use mode::{Action, Mode};
+pub use risk::Risk;

@@ -1,0 +1,302 @@
+//! What a session freezes at its first run: system prompt and tool array; and the context blocks of a message.
+
+use std::rc::Rc;
+
+use super::scene::Scene;
+use crate::catalog::{CATALOG_BUDGET, CatalogLine, plugins_catalog};
+use crate::meaning::Role;
+use crate::prompt::block::{Candidate, Placement, contents};
+use crate::prompt::builtin_blocks::{
+    EnvironmentFacts, ObjectFact, WorkspaceDetail, attached, environment, mode, workspace,
+};
+use crate::prompt::estimate::Class;
+use crate::prompt::preset::declaration_order;
+use crate::prompt::render::{Frozen as Prompt, SectionRecord, assemble};
+use crate::prompt::section::{ActiveTool, PromptFacts, Tier};
+use crate::registry::admission;
+use crate::registry::store::{Record, Snapshot};
+use crate::schema::{Schema, first_sentence, signature};
+use crate::session::{Attached, DeclaredTool, Frozen};
+use crate::value::{HostValue, Value, json};
+
+/// Place of a context block whose record gives none.
+const BLOCK_ORDER: i64 = 650;
+
+impl Scene {
+    /// Renders prompt and tool array. `sections` are those that `session_start` handlers added.
+    pub async fn freeze(&self, sections: Vec<(String, String)>) -> (Frozen, Prompt) {
+        let snapshot = self.snapshot();
+        let (preset, human, mode) = {
+            let state = self.session.state.borrow();
+            (state.preset.clone(), state.settings.person, state.mode)
+        };
+        let records = self.direct_tools(&snapshot, &preset.tools(human, mode.as_str())).await;
+        let mut tools = Vec::new();
+        let mut active = Vec::new();
+        for record in &records {
+            let Some(schema) = self.schema_of(record).await else { continue };
+            active.push(active_tool(record));
+            tools.push(DeclaredTool {
+                name: admission::record_wire_name(record),
+                key: record.key.clone(),
+                description: record.text("description").unwrap_or_default().to_owned(),
+                schema,
+            });
+        }
+        let mut facts = PromptFacts::new(preset);
+        facts.tools = active;
+        facts.guidance = guidance(&snapshot);
+        facts.plugins = plugins_catalog(catalog_lines(&snapshot), CATALOG_BUDGET);
+        let mut own = self.own_sections(&snapshot).await;
+        own.extend(sections.into_iter().map(|(name, text)| SectionRecord {
+            name,
+            tier: Tier::T1,
+            order: 500,
+            budget: None,
+            parent: None,
+            text: Some(text),
+        }));
+        let system = self.session.state.borrow().system.clone();
+        let prompt = assemble(&facts, &own, system.as_ref());
+        for (name, parent) in &prompt.orphans {
+            let message = format!("section '{name}' is a fragment of '{parent}', which is not there");
+            self.diagnose("prompt", "freeze", "orphan_section", &message);
+        }
+        let array: Vec<Value> = tools
+            .iter()
+            .map(|t| json!({"name": t.name, "description": t.description, "input_schema": t.schema}))
+            .collect();
+        let frozen = Frozen {
+            t0: prompt.t0.as_str().into(),
+            t1: prompt.t1.as_str().into(),
+            tools: tools.into(),
+            tools_json: Value::Array(array).to_string().into(),
+        };
+        (frozen, prompt)
+    }
+
+    /// The direct tools in array order: built-ins that the preset lists, then all others by name.
+    async fn direct_tools(&self, snapshot: &Snapshot, listed: &[String]) -> Vec<Rc<Record>> {
+        let mut found: Vec<Rc<Record>> = Vec::new();
+        for record in snapshot.list("tool") {
+            let direct = record.text("exposure").unwrap_or("direct") == "direct" && record.has_function("execute");
+            let builtin = record.source.starts_with("builtin:");
+            if direct && (!builtin || listed.contains(&record.key)) && self.available(&record).await {
+                found.push(record);
+            }
+        }
+        let mut names: Vec<String> = found.iter().map(|r| admission::record_wire_name(r)).collect();
+        declaration_order(&mut names);
+        let place = |r: &Rc<Record>| names.iter().position(|n| *n == admission::record_wire_name(r));
+        found.sort_by_key(place);
+        found
+    }
+
+    async fn available(&self, record: &Rc<Record>) -> bool {
+        if !record.has_function("available") {
+            return true;
+        }
+        let reply = self.consult(record, "available", Role::Available, None, vec![]).await;
+        let yes = reply.result().is_ok_and(|v| v.as_flag() == Some(true));
+        if let Err(failed) = reply.result() {
+            self.diagnose(&record.extension, "freeze", "tool_left_out", &format!("{}: {}", record.key, failed.message));
+        }
+        yes
+    }
+
+    /// The input schema; one that is a function is asked for, and a tool without one is left out.
+    async fn schema_of(&self, record: &Rc<Record>) -> Option<Value> {
+        if !record.has_function("parameters") {
+            let schema = record.schema.as_ref().map(|s| s.json().clone());
+            return Some(schema.unwrap_or_else(|| json!({"type": "object", "properties": {}})));
+        }
+        let reply = self.consult(record, "parameters", Role::Parameters, None, vec![]).await;
+        let schema = match reply.result() {
+            Ok(value) => crate::schema::parameters_json(value).and_then(|s| Schema::compile(&s).map(|_| s)),
+            Err(failed) => Err(failed.message),
+        };
+        match schema {
+            Ok(schema) if schema["type"] == "object" => Some(schema),
+            Ok(_) => self.left_out(record, "its parameters are no object schema"),
+            Err(problem) => self.left_out(record, &problem),
+        }
+    }
+
+    fn left_out<T>(&self, record: &Record, problem: &str) -> Option<T> {
+        self.diagnose(&record.extension, "freeze", "tool_left_out", &format!("{}: {problem}", record.key));
+        None
+    }
+
+    async fn own_sections(&self, snapshot: &Snapshot) -> Vec<SectionRecord> {
+        let mut out = Vec::new();
+        for record in snapshot.list("prompt_section") {
+            let Some(name) = record.text("name").map(str::to_owned) else { continue };
+            let text = self.section_text(&record).await;
+            out.push(SectionRecord {
+                name,
+                tier: record.text("tier").and_then(Tier::from_name).unwrap_or(Tier::T0),
+                order: record.number("order").map_or(500, |x| x as i64),
+                budget: record.number("budget").map(|x| x as u64),
+                parent: record.text("parent").map(str::to_owned),
+                text,
+            });
+        }
+        out
+    }
+
+    async fn section_text(&self, record: &Rc<Record>) -> Option<String> {
+        if let Some(text) = record.text("text") {
+            return Some(text.to_owned());
+        }
+        let reply = self.consult(record, "text", Role::Section, None, vec![]).await;
+        match reply.result() {
+            Ok(value) if value.is_null() => None,
+            Ok(value) => match value.as_strings() {
+                Some(lines) => Some(lines.join("\n")),
+                None => self.omitted(record, "malformed_answer", "the text must be a character vector without NA"),
+            },
+            Err(failed) => self.omitted(record, &failed.class, &failed.message),
+        }
+    }
+
+    fn omitted<T>(&self, record: &Record, class: &str, message: &str) -> Option<T> {
+        self.diagnose(&record.extension, &record.kind, class, &format!("{}: {message}", record.key));
+        None
+    }
+
+    /// The blocks that may stand in the next message.
+    pub async fn candidates(&self, objects: &[Attached]) -> Vec<Candidate> {
+        let mut out = Vec::new();
+        let (facts, mode_name, person) = {
+            let state = self.session.state.borrow();
+            (state.facts.clone(), state.mode, state.settings.person)
+        };
+        out.push(environment(&environment_facts(&facts)));
+        out.push(mode(mode_name.as_str(), person));
+        out.extend(workspace_block(&facts));
+        out.extend(objects.iter().map(|o| attached(&o.name, &o.text, None)));
+        for record in self.snapshot().list("context_block") {
+            out.extend(self.provided(&record).await);
+        }
+        let redactor = self.engine.redactor.borrow();
+        for candidate in &mut out {
+            candidate.content.text = redactor.redact(&candidate.content.text).into_owned();
+        }
+        out
+    }
+
+    async fn provided(&self, record: &Rc<Record>) -> Vec<Candidate> {
+        let budget = record.number("budget").unwrap_or(300.0);
+        let reply = self.block_call(record, budget).await;
+        let blocks = match reply.result() {
+            Ok(value) => match contents(value) {
+                Ok(blocks) => blocks,
+                Err(problem) => return self.omitted(record, "malformed_answer", &problem).unwrap_or_default(),
+            },
+            Err(failed) => return self.omitted(record, &failed.class, &failed.message).unwrap_or_default(),
+        };
+        let name = record.text("name").unwrap_or_default();
+        blocks
+            .into_iter()
+            .enumerate()
+            .map(|(i, content)| Candidate {
+                key: format!("{name}/{i}"),
+                kind: name.to_owned(),
+                placement: record.text("placement").and_then(Placement::from_name).unwrap_or_default(),
+                order: record.number("order").map_or(BLOCK_ORDER, |x| x as i64),
+                budget: Some(budget as u64),
+                class: Class::Prose,
+                anchor: false,
+                content,
+            })
+            .collect()
+    }
+
+    async fn block_call(&self, record: &Rc<Record>, budget: f64) -> crate::reply::HostReply {
+        let how = super::scene::How {
+            record,
+            field: "provide",
+            role: Role::Block,
+            style: crate::task::CallStyle::CtxFirst,
+            call: None,
+            timeout: Some(self.session.state.borrow().settings.hook_timeout),
+            from_model_code: false,
+        };
+        self.call(how, vec![json!(budget)]).await
+    }
+}
+
+fn active_tool(record: &Record) -> ActiveTool {
+    let guidelines = record.spec.field("guidelines").and_then(HostValue::as_strings).unwrap_or_default();
+    ActiveTool {
+        name: admission::record_wire_name(record),
+        snippet: record.text("snippet").map(str::to_owned),
+        guidelines: guidelines.into_iter().map(str::to_owned).collect(),
+    }
+}
+
+/// The standing lines, by the extensions' names in byte order.
+fn guidance(snapshot: &Snapshot) -> Vec<String> {
+    let mut records = snapshot.list("guidance");
+    records.sort_by(|a, b| a.extension.cmp(&b.extension).then(a.seq.cmp(&b.seq)));
+    records.iter().filter_map(|r| r.text("text").map(|t| t.trim().to_owned())).collect()
+}
+
+fn catalog_lines(snapshot: &Snapshot) -> Vec<CatalogLine> {
+    snapshot
+        .list("tool")
+        .iter()
+        .filter(|r| r.text("exposure") == Some("r") && admission::is_namespaced_member(r))
+        .map(|r| CatalogLine { key: r.key.clone(), signature: typed_signature(r) })
+        .collect()
+}
+
+/// The typed signature line of a tool as a member: its own `signature`, else made from its schema.
+pub fn typed_signature(record: &Record) -> String {
+    if let Some(own) = record.text("signature") {
+        return own.to_owned();
+    }
+    let prefix = match record.text("namespace") {
+        Some(ns) => format!("peter${ns}$"),
+        None => "peter$".to_owned(),
+    };
+    let schema = record.schema.as_ref().map_or_else(|| json!({"type": "object"}), |s| s.json().clone());
+    signature(&prefix, record.text("name").unwrap_or_default(), &schema, record.text("description"))
+}
+
+/// The first sentence of a tool's description.
+pub fn sentence(record: &Record) -> &str {
+    first_sentence(record.text("description").unwrap_or_default())
+}
+
+fn environment_facts(facts: &Value) -> EnvironmentFacts {
+    let text = |name: &str| facts[name].as_str().unwrap_or_default().to_owned();
+    let maybe = |name: &str| facts[name].as_str().map(str::to_owned);
+    EnvironmentFacts {
+        date: text("date"),
+        directory: text("directory"),
+        project_root: maybe("project_root"),
+        document: None,
+        front_end: maybe("front_end"),
+        r_version: text("r_version"),
+        platform: text("platform"),
+        memory: None,
+    }
+}
+
+fn workspace_block(facts: &Value) -> Option<Candidate> {
+    let detail = WorkspaceDetail::from_name(facts["context"].as_str().unwrap_or("summary")).unwrap_or_default();
+    let objects: Vec<ObjectFact> = facts["objects"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|o| ObjectFact {
+            name: o["name"].as_str().unwrap_or_default().to_owned(),
+            class: o["class"].as_str().unwrap_or_default().to_owned(),
+            shape: o["shape"].as_str().unwrap_or_default().to_owned(),
+            bytes: o["bytes"].as_f64().map(|b| b as u64),
+            approximate: o["approximate"].as_bool().unwrap_or(false),
+        })
+        .collect();
+    workspace(facts["env"].as_str().unwrap_or("session"), &objects, detail)
+}

@@ -1,0 +1,161 @@
+//! Members of `peter$`: who they are, and calls of them from code inside a run.
+
+use std::rc::Rc;
+
+use super::freeze::{sentence, typed_signature};
+use super::scene::Scene;
+use super::tool::{CallInput, CallRequest, Nested};
+use crate::catalog::{Doc, MemberHelp, ToolText, help_lines, search, tool_text};
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::registry::admission::{is_namespaced_member, is_plain_member};
+use crate::registry::store::{Record, Snapshot};
+use crate::schema::formals_of;
+use crate::session::Session;
+use crate::task::Task;
+use crate::value::{HostData, Value, json};
+
+/// The names below a namespace, or at the top: members and namespaces in byte order.
+pub fn names(snapshot: &Snapshot, namespace: Option<&str>) -> Vec<String> {
+    let mut names: Vec<String> = snapshot
+        .list("tool")
+        .iter()
+        .filter_map(|r| match (namespace, r.text("namespace")) {
+            (None, None) if is_plain_member(r) => Some(r.key.clone()),
+            (None, Some(ns)) if is_namespaced_member(r) => Some(ns.to_owned()),
+            (Some(wanted), Some(ns)) if wanted == ns && is_namespaced_member(r) => r.text("name").map(str::to_owned),
+            _ => None,
+        })
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// What a path names: a member record, or `None` for a namespace.
+///
+/// # Errors
+/// `UnknownMember` with the names that are there.
+pub fn resolve(snapshot: &Snapshot, path: &[String]) -> Result<Option<Rc<Record>>, Error> {
+    let key = path.join("/");
+    let found = snapshot.winner("tool", &key).filter(|r| match path.len() {
+        1 => is_plain_member(r),
+        _ => is_namespaced_member(r),
+    });
+    if found.is_some() {
+        return Ok(found);
+    }
+    let top = names(snapshot, None);
+    if let [name] = path
+        && top.contains(name)
+    {
+        return Ok(None);
+    }
+    let available = match path {
+        [ns, _] if top.contains(ns) => names(snapshot, Some(ns)),
+        _ => top,
+    };
+    let name = path.join("$");
+    let message = format!("peter${name} is not a peter member. Members: {}.", available.join(", "));
+    Err(Error::UnknownMember { name, available, message })
+}
+
+/// What the host needs to make a function of a member.
+pub fn describe(record: &Record) -> Value {
+    let schema = record.schema.as_ref().map(|s| s.json().clone()).unwrap_or_default();
+    let formals: Vec<Value> =
+        formals_of(&schema).into_iter().map(|(name, required)| json!({"name": name, "required": required})).collect();
+    // An un-namespaced member prints with R's formals, a namespaced one with types; an own signature wins.
+    let typed = record.text("namespace").is_some() || record.text("signature").is_some();
+    json!({
+        "type": "member", "record": record.id, "home": record.session, "key": record.key, "formals": formals,
+        "signature": typed.then(|| typed_signature(record)), "sentence": sentence(record)
+    })
+}
+
+/// Help on a member as lines; `None` when no member has that name.
+pub fn help(snapshot: &Snapshot, name: &str, budget: u64) -> Option<Vec<String>> {
+    let record = snapshot.winner("tool", name).filter(|r| r.text("exposure") != Some("hidden"))?;
+    let schema = record.schema.as_ref().map(|s| s.json());
+    let signature = typed_signature(&record);
+    let description = record.text("description").unwrap_or_default();
+    let names: Vec<String> = match record.spec.field("fun").map(|f| &f.data) {
+        Some(HostData::Function(s)) => s.formals.iter().map(|f| f.name.clone()).collect(),
+        _ => schema.map(formals_of).unwrap_or_default().into_iter().map(|(name, _)| name).collect(),
+    };
+    let formals: Vec<&str> = names.iter().map(String::as_str).collect();
+    Some(help_lines(MemberHelp { signature: &signature, description, schema, formals: &formals }, budget))
+}
+
+/// Searches all that is offered.
+pub fn find(snapshot: &Snapshot, words: &str, limit: usize) -> Value {
+    let offered = |r: &Rc<Record>| is_plain_member(r) || is_namespaced_member(r);
+    let docs: Vec<Doc> = snapshot.list("tool").iter().filter(|r| offered(r)).map(|r| doc(r)).collect();
+    let hits = search(&docs, words, limit);
+    let rows = hits.iter().map(|h| json!({"name": h.name, "kind": h.kind, "signature": h.signature, "score": h.score}));
+    Value::Array(rows.collect())
+}
+
+fn doc(record: &Record) -> Doc {
+    let kind = match record.text("exposure") {
+        Some("deferred") => "deferred",
+        _ if record.source.starts_with("plugin:") => "plugin",
+        _ => "member",
+    };
+    let text = tool_text(ToolText {
+        name: record.text("name").unwrap_or_default(),
+        namespace: record.text("namespace"),
+        description: record.text("description").unwrap_or_default(),
+        schema: record.schema.as_ref().map(|s| s.json()),
+    });
+    Doc { id: record.key.clone(), kind: kind.to_owned(), signature: typed_signature(record), text }
+}
+
+/// A call of a member from code inside a run.
+pub struct MemberCall {
+    /// The registry key.
+    pub key: String,
+    /// The arguments as the engine sees them: JSON, or descriptors of what stays with the host.
+    pub input: Value,
+    /// The host keeps the arguments under this id.
+    pub args: String,
+    /// The tool call that the code belongs to.
+    pub outer: Option<String>,
+    /// True for code that the model wrote.
+    pub from_model_code: bool,
+}
+
+/// A task that makes the call through the whole pipeline. Its value is `{text}`; the host keeps the member's value.
+///
+/// # Errors
+/// `NotAvailable` when the session has no run.
+pub fn call(engine: &Rc<Engine>, session: &Rc<Session>, call: MemberCall) -> Result<Task, Error> {
+    let Some(running) = session.running.borrow().clone() else {
+        return Err(Error::NotAvailable { member: "a member call in a run".into(), provided_by: None });
+    };
+    let (engine, session) = (engine.clone(), session.clone());
+    let bell = engine.bell.clone();
+    Ok(Task::new(&bell, move |host| async move {
+        let scene = Scene { engine, session, host, run: running };
+        let outer = call.outer.clone().unwrap_or_else(|| "call".to_owned());
+        let k = {
+            let mut nested = scene.run.nested.borrow_mut();
+            let count = nested.entry(outer.clone()).or_default();
+            *count += 1;
+            *count
+        };
+        let nested = Nested { outer: call.outer, args: call.args, from_model_code: call.from_model_code };
+        let request = CallRequest {
+            id: format!("{outer}/{k}"),
+            name: call.key,
+            input: CallInput::Json(call.input),
+            nested: Some(nested),
+        };
+        let finished = scene.perform(request).await;
+        let text = finished.result.plain();
+        match finished.status {
+            "ok" => Ok(json!({"text": text})),
+            status => Err(Error::Tool { tool: finished.key, status, message: text }),
+        }
+    }))
+}

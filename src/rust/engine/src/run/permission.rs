@@ -1,0 +1,265 @@
+//! May this call run? Risk, policies, and the question to the person.
+
+use std::rc::Rc;
+
+use super::scene::Scene;
+use super::tool::{CallRequest, is_evaluator};
+use crate::error::Error;
+use crate::gate::lattice::{Decision, Guards, Next, Opinion, Round, Verdict};
+use crate::gate::message::{Refusal, denied, how_to_allow};
+use crate::gate::mode::{self, Action, Mode};
+use crate::gate::risk::{self, Risk};
+use crate::gate::{Around, risk_of_code};
+use crate::hook::Answer;
+use crate::meaning::Role;
+use crate::registry::store::{Record, Snapshot};
+use crate::reply::{Exit, HostReply};
+use crate::value::{HostValue, Value, json};
+
+/// Lines of code that a question shows.
+const SHOWN_LINES: usize = 20;
+
+/// Everything a decision needs.
+pub struct Gate<'a> {
+    /// Where.
+    pub scene: &'a Scene,
+    /// The call.
+    pub request: &'a CallRequest,
+    /// Its tool.
+    pub record: &'a Record,
+    /// What was registered when the call began.
+    pub snapshot: &'a Snapshot,
+}
+
+/// The outcome.
+pub enum Asked {
+    /// The call runs with this input.
+    Run(Value),
+    /// A policy made an input that the schema refuses; the text of the error result.
+    Invalid(String),
+    /// It does not run; the text of the error result.
+    Denied(String),
+    /// It does not run and neither does the rest: nobody could approve.
+    Stop(String, Box<Error>),
+}
+
+/// How dangerous a call is.
+struct Assessed {
+    level: u8,
+    code: Option<Risk>,
+}
+
+impl Gate<'_> {
+    /// Asks all policies, and the person when they say so.
+    pub async fn decide(&self, input: Value) -> Asked {
+        let policies = self.snapshot.list("policy");
+        let mut round = Round::new(input, self.guards(&policies));
+        let mut assessed = self.assess(round.input()).await;
+        loop {
+            for policy in &policies {
+                self.ask_policy(policy, &mut round, &assessed).await;
+            }
+            match round.end_pass(assessed.level == 0) {
+                Next::Decided(verdict) => return self.settle(verdict, &assessed).await,
+                Next::Again => {}
+            }
+            if let Some(problem) = self.invalid_input(round.input()) {
+                return Asked::Invalid(format!("Invalid arguments for {}: {problem}", self.record.key));
+            }
+            assessed = self.assess(round.input()).await;
+        }
+    }
+
+    fn invalid_input(&self, input: &Value) -> Option<String> {
+        let errors = self.record.schema.as_ref()?.validate(input);
+        (!errors.is_empty()).then(|| errors.join("; "))
+    }
+
+    fn guards(&self, policies: &[Rc<Record>]) -> Guards {
+        let mode_active = policies.iter().any(|p| p.key == "mode");
+        let unguarded = self.scene.session.state.borrow().settings.unsafe_no_permissions;
+        let required = &self.scene.session.state.borrow().required_policies;
+        let missing = required.iter().filter(|name| !policies.iter().any(|p| p.key == **name)).cloned().collect();
+        Guards { mode_active, unguarded, missing }
+    }
+
+    /// The risk of the input: the tool's own word, the analysis of code, else by its annotations.
+    async fn assess(&self, input: &Value) -> Assessed {
+        if self.record.has_function("risk") {
+            let args = vec![input.clone()];
+            let reply = self.scene.consult(self.record, "risk", Role::Risk, Some(&self.request.id), args).await;
+            return self.read_risk(&reply);
+        }
+        let hints = self.record.spec.field("annotations");
+        let read_only = hints.and_then(|a| a.field("read_only")).and_then(HostValue::as_flag) == Some(true);
+        Assessed { level: if read_only { 0 } else { 2 }, code: None }
+    }
+
+    fn read_risk(&self, reply: &HostReply) -> Assessed {
+        let failed = Assessed { level: 3, code: None };
+        let Ok(value) = reply.result() else {
+            if let Err(f) = reply.result()
+                && Role::Risk.consequence(f.exit).abort
+            {
+                self.scene.run.signal.abort("user");
+            }
+            return failed;
+        };
+        if is_evaluator(self.record) {
+            let Ok(facts) = value.to_json() else { return failed };
+            let existing = |name: &str| facts.get("existing")?.get(name)?.as_f64();
+            let around = Around { existing: &existing, member_level: &|path| self.member_level(path), rules: &[] };
+            let risk = risk_of_code(&facts, &around);
+            return Assessed { level: risk.level, code: Some(risk) };
+        }
+        let (level, problem) = risk::level_of(reply);
+        if let Some(problem) = problem {
+            self.scene.diagnose(&self.record.extension, "risk", "malformed_answer", &problem);
+        }
+        Assessed { level, code: None }
+    }
+
+    /// The level of a `peter$` member that code calls: 0 for read-only ones.
+    fn member_level(&self, path: &str) -> Option<u8> {
+        let record = self.snapshot.winner("tool", path)?;
+        let hints = record.spec.field("annotations");
+        let read_only = hints.and_then(|a| a.field("read_only")).and_then(HostValue::as_flag) == Some(true);
+        Some(if read_only { 0 } else { 2 })
+    }
+
+    async fn ask_policy(&self, policy: &Record, round: &mut Round, assessed: &Assessed) {
+        if policy.source.starts_with("builtin:permissions") {
+            let silent = self.scene.session.state.borrow().settings.unsafe_no_permissions;
+            return round.opinion(&policy.key, if silent { None } else { self.builtin_opinion(&policy.key, assessed) });
+        }
+        let call = json!({
+            "id": self.request.id, "name": self.record.key, "input": round.input(), "raw": Value::Null,
+            "tool": self.record.key, "nested": self.request.nested.is_some(),
+            "parent_id": self.request.nested.as_ref().and_then(|n| n.outer.clone()),
+            "outer_level": Value::Null, "risk": risk_value(assessed)
+        });
+        let reply = self.scene.consult(policy, "check", Role::Policy, Some(&self.request.id), vec![call]).await;
+        round.answer(&policy.key, &policy.source, &reply);
+    }
+
+    fn builtin_opinion(&self, name: &str, assessed: &Assessed) -> Option<Opinion> {
+        let state = self.scene.session.state.borrow();
+        match name {
+            "mode" => mode::opinion(state.mode, self.action(assessed), assessed.level, assessed.code.as_ref()),
+            "critical_guard" if state.settings.critical_guard && state.mode != Mode::Plan && assessed.level == 4 => {
+                Some(Opinion::new(Decision::AskHuman, "critical: needs a person's approval"))
+            }
+            _ => None,
+        }
+    }
+
+    fn action(&self, assessed: &Assessed) -> Action {
+        match &assessed.code {
+            Some(risk) if risk.is_control() => Action::Control,
+            Some(_) => Action::Code,
+            None => Action::Tool,
+        }
+    }
+
+    async fn settle(&self, verdict: Verdict, assessed: &Assessed) -> Asked {
+        for d in &verdict.diagnostics {
+            self.scene.diagnose(&d.source, &d.event, &d.class, &d.message);
+        }
+        if verdict.abort {
+            self.scene.run.signal.abort("user");
+        }
+        match verdict.decision {
+            Decision::Allow => Asked::Run(verdict.input),
+            Decision::Deny => Asked::Denied(denied(Refusal::Policy, &verdict.reason)),
+            Decision::Ask | Decision::AskHuman => self.question(verdict, assessed).await,
+        }
+    }
+
+    async fn question(&self, verdict: Verdict, assessed: &Assessed) -> Asked {
+        let request = json!({
+            "tool": self.record.key, "input": verdict.input, "summary": summary(&verdict.input), "risk": assessed.level,
+            "reason": verdict.reason, "suggested_rule": Value::Null, "undo_note": Value::Null,
+            "nested": self.request.nested.is_some(), "tier": verdict.decision.as_str(),
+            "tool_call_id": self.request.id, "tool_name": self.record.key
+        });
+        if verdict.decision == Decision::Ask
+            && let Some(Answer::First(fields)) = self.scene.answer("permission_request", || request.clone()).await
+        {
+            let reason = fields.get("reason").and_then(Value::as_str).unwrap_or_default();
+            return match fields.get("decision").and_then(Value::as_str) {
+                Some("allow") => Asked::Run(verdict.input),
+                _ => Asked::Denied(denied(Refusal::Hook, reason)),
+            };
+        }
+        let (person, go_on) = {
+            let state = self.scene.session.state.borrow();
+            (state.settings.person, state.settings.deny_when_alone)
+        };
+        if person {
+            return self.ask_person(verdict, request).await;
+        }
+        if go_on {
+            return Asked::Denied(denied(Refusal::NobodyDeny, &verdict.reason));
+        }
+        let text = denied(Refusal::NobodyStop, &verdict.reason);
+        let error = Error::Permission {
+            message: format!("{} needs approval and nobody is there to give it: {}.", self.record.key, verdict.reason),
+            action: None,
+            tool: self.record.key.clone(),
+            risk: i64::from(assessed.level),
+            how_to_allow: how_to_allow(verdict.decision).to_owned(),
+        };
+        Asked::Stop(text, Box::new(error))
+    }
+
+    async fn ask_person(&self, verdict: Verdict, question: Value) -> Asked {
+        let session = &self.scene.session;
+        session.state.borrow_mut().status = crate::session::Status::Waiting;
+        let reply = self.scene.host.ask(question).await;
+        session.state.borrow_mut().status = crate::session::Status::Running;
+        let answer = match reply.result() {
+            Ok(answer) => answer,
+            Err(f) if f.exit == Exit::Interrupt => {
+                self.scene.run.signal.abort("user");
+                return Asked::Denied(denied(Refusal::PersonAbort, ""));
+            }
+            Err(f) => {
+                self.scene.diagnose("ui", "permission", &f.class, &f.message);
+                return Asked::Denied(denied(Refusal::PersonNo, "the question could not be asked"));
+            }
+        };
+        let feedback = answer.field("feedback").and_then(HostValue::as_str).unwrap_or_default();
+        match answer.field("decision").and_then(HostValue::as_str) {
+            Some("allow") => Asked::Run(verdict.input),
+            Some("abort") => {
+                self.scene.run.signal.abort("user");
+                Asked::Denied(denied(Refusal::PersonAbort, ""))
+            }
+            _ => Asked::Denied(denied(Refusal::PersonNo, feedback)),
+        }
+    }
+}
+
+fn risk_value(assessed: &Assessed) -> Value {
+    match &assessed.code {
+        Some(risk) => risk.to_json(),
+        None => json!({"level": assessed.level}),
+    }
+}
+
+/// What a question shows of an input: code, a path, else JSON.
+fn summary(input: &Value) -> String {
+    if let Some(code) = input.get("code").and_then(Value::as_str) {
+        let lines: Vec<&str> = code.lines().collect();
+        let mut shown = lines.iter().take(SHOWN_LINES).copied().collect::<Vec<_>>().join("\n");
+        if lines.len() > SHOWN_LINES {
+            shown.push_str(&format!("\n+{} more lines", lines.len() - SHOWN_LINES));
+        }
+        return shown;
+    }
+    if let Some(path) = input.get("path").and_then(Value::as_str) {
+        return format!("path: {path}");
+    }
+    let text = input.to_string();
+    if text.chars().count() <= 200 { text } else { text.chars().take(200).chain("...".chars()).collect() }
+}

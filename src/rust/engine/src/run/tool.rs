@@ -1,0 +1,323 @@
+//! One tool call, from look-up to result: the one door that calls of the model, calls from the code it wrote, and nested
+//! calls pass.
+
+use std::rc::Rc;
+use std::time::Instant;
+
+use super::permission::{Asked, Gate};
+use super::scene::{How, Scene};
+use super::tool_result::ToolResult;
+use crate::error::Error;
+use crate::hook::Answer;
+use crate::meaning::Role;
+use crate::message::Message;
+use crate::provider::json_repair;
+use crate::registry::admission;
+use crate::registry::store::{Record, Snapshot};
+use crate::reply::{Exit, HostReply};
+use crate::schema::Schema;
+use crate::task::CallStyle;
+use crate::value::{Value, json};
+
+/// A call to be made.
+pub struct CallRequest {
+    /// The call's id; a nested one is `<outer>/<k>`.
+    pub id: String,
+    /// The name on the wire, or the key for a nested call.
+    pub name: String,
+    /// The arguments.
+    pub input: CallInput,
+    /// For calls of `peter$` members from R code.
+    pub nested: Option<Nested>,
+}
+
+/// The arguments as they came.
+pub enum CallInput {
+    /// A JSON value.
+    Json(Value),
+    /// JSON text that the model wrote.
+    Text(String),
+}
+
+/// What is different about a call from R code.
+#[derive(Clone)]
+pub struct Nested {
+    /// The tool call that it is nested in, when there is one.
+    pub outer: Option<String>,
+    /// The host keeps the arguments under this id.
+    pub args: String,
+    /// True when the code was written by the model.
+    pub from_model_code: bool,
+}
+
+/// How a call ended.
+pub struct Finished {
+    /// The result.
+    pub result: ToolResult,
+    /// `ok`, `not_found`, `invalid`, `blocked`, `denied`, `malformed` or `error`.
+    pub status: &'static str,
+    /// The registry key, as hooks and rules see it; the name as given when there is none.
+    pub key: String,
+    /// Nobody could approve the call: the run ends with this.
+    pub stop: Option<Error>,
+}
+
+impl Finished {
+    fn refused(key: &str, status: &'static str, text: String) -> Self {
+        Finished { result: ToolResult::error(text), status, key: key.to_owned(), stop: None }
+    }
+}
+
+/// The tool record for a name on the wire, or for a key; hidden ones are not found.
+pub fn find(snapshot: &Snapshot, name: &str, nested: bool) -> Option<Rc<Record>> {
+    let offered = |r: &Rc<Record>| r.text("exposure") != Some("hidden");
+    if let Some(record) = snapshot.winner("tool", name).filter(offered) {
+        return (nested || record.has_function("execute")).then_some(record);
+    }
+    let by_wire = |r: &Rc<Record>| offered(r) && r.has_function("execute") && admission::record_wire_name(r) == name;
+    snapshot.list("tool").into_iter().find(by_wire)
+}
+
+impl Scene {
+    /// Makes a call. Nothing fails: whatever goes wrong is an error result.
+    pub async fn perform(&self, request: CallRequest) -> Finished {
+        let snapshot = self.snapshot();
+        let record = find(&snapshot, &request.name, request.nested.is_some());
+        let key = record.as_ref().map_or(request.name.clone(), |r| r.key.clone());
+        let (input, broken) = read_input(&request.input);
+        let start = json!({"tool_call_id": request.id, "tool_name": key, "input": input});
+        self.notify("tool_execution_start", || start).await;
+        let begun = Instant::now();
+        let mut finished = match record {
+            None => Finished::refused(&key, "not_found", format!("Tool {} not found", request.name)),
+            Some(record) => match broken {
+                Some(problem) => Finished::refused(&key, "invalid", format!("Invalid arguments for {key}: {problem}")),
+                None => self.pipeline(&request, &record, &snapshot, input).await,
+            },
+        };
+        self.store(&request, &mut finished);
+        if request.nested.is_none() {
+            self.keep(&request.id, &finished);
+        }
+        let result = &finished.result;
+        self.notify("tool_execution_end", || {
+            json!({
+                "tool_call_id": request.id, "tool_name": finished.key, "is_error": result.is_error,
+                "elapsed": begun.elapsed().as_secs_f64(),
+                "details": {"fields": result.details.keys().collect::<Vec<_>>()}
+            })
+        })
+        .await;
+        finished
+    }
+
+    async fn pipeline(&self, request: &CallRequest, record: &Record, snapshot: &Snapshot, input: Value) -> Finished {
+        let key = record.key.as_str();
+        let original = input.clone();
+        if let Some(problem) = invalid(record, &input, request.nested.is_some()) {
+            return Finished::refused(key, "invalid", format!("Invalid arguments for {key}: {problem}"));
+        }
+        let input = match self.ask_hooks(request, record, input).await {
+            Ok(input) => input,
+            Err(finished) => return *finished,
+        };
+        let gate = Gate { scene: self, request, record, snapshot };
+        let input = match gate.decide(input).await {
+            Asked::Run(input) => input,
+            Asked::Invalid(text) => return Finished::refused(key, "invalid", text),
+            Asked::Denied(text) => return Finished::refused(key, "denied", text),
+            Asked::Stop(text, error) => {
+                return Finished { stop: Some(*error), ..Finished::refused(key, "denied", text) };
+            }
+        };
+        if let Some(reason) = self.run.signal.reason() {
+            return Finished::refused(key, "aborted", format!("Not executed: aborted ({reason})."));
+        }
+        if input != original && request.nested.is_some() {
+            let text = format!("Permission denied: the input of a nested call can't be modified. Call {key} anew.");
+            return Finished::refused(key, "denied", text);
+        }
+        self.execute(request, record, &original, input).await
+    }
+
+    async fn ask_hooks(&self, request: &CallRequest, record: &Record, input: Value) -> Result<Value, Box<Finished>> {
+        let key = record.key.as_str();
+        let nested = request.nested.as_ref();
+        let payload = || {
+            json!({
+                "tool_name": key, "tool_call_id": request.id, "input": input.clone(), "nested": nested.is_some(),
+                "parent_tool_call_id": nested.and_then(|n| n.outer.clone()), "risk": Value::Null
+            })
+        };
+        let Some(Answer::Decision { decision, reason, input: changed }) = self.answer("tool_call", payload).await else {
+            return Ok(input);
+        };
+        if decision == "block" {
+            let reason = reason.unwrap_or_default();
+            let text = format!("Tool execution was blocked: {reason}");
+            return Err(Box::new(Finished::refused(key, "blocked", text)));
+        }
+        if decision != "modify" {
+            return Ok(input);
+        }
+        match invalid(record, &changed, nested.is_some()) {
+            None => Ok(changed),
+            Some(problem) => {
+                let text = format!("Invalid arguments for {key}: {problem}");
+                Err(Box::new(Finished::refused(key, "invalid", text)))
+            }
+        }
+    }
+
+    async fn execute(&self, request: &CallRequest, record: &Record, original: &Value, input: Value) -> Finished {
+        let key = record.key.clone();
+        let (field, style) = match &request.nested {
+            Some(n) if record.has_function("fun") => ("fun", CallStyle::HostArgs { id: n.args.clone() }),
+            _ => ("execute", CallStyle::WithCtx),
+        };
+        let how = How {
+            record,
+            field,
+            role: Role::Tool,
+            style,
+            call: Some(&request.id),
+            timeout: record.number("timeout"),
+            from_model_code: self.is_model_code(request, record),
+        };
+        let begun = Instant::now();
+        let reply = self.call(how, vec![input.clone()]).await;
+        let mut finished = self.outcome(request, key, &reply, begun.elapsed().as_secs_f64());
+        if input != *original {
+            finished.result.details.insert("input".into(), input.clone());
+        }
+        if request.nested.is_none() {
+            self.ask_result_hooks(request, &input, &mut finished).await;
+        }
+        finished
+    }
+
+    /// The code that the tool `r` evaluates was written by the model, and so is what that code calls.
+    fn is_model_code(&self, request: &CallRequest, record: &Record) -> bool {
+        is_evaluator(record) || request.nested.as_ref().is_some_and(|n| n.from_model_code)
+    }
+
+    fn outcome(&self, request: &CallRequest, key: String, reply: &HostReply, seconds: f64) -> Finished {
+        let failed = match reply.result() {
+            Ok(value) if request.nested.is_some() && value.field("summary").is_some() => {
+                let summary = value.field("summary").and_then(|s| s.as_str()).unwrap_or_default();
+                return Finished { result: ToolResult::text(summary), status: "ok", key, stop: None };
+            }
+            Ok(value) => match ToolResult::read(value) {
+                Ok(result) => {
+                    let status = if result.is_error { "error" } else { "ok" };
+                    return Finished { result, status, key, stop: None };
+                }
+                Err(problem) => {
+                    let text = format!("{key} returned something that is no tool result: {problem}");
+                    return Finished::refused(&key, "malformed", text);
+                }
+            },
+            Err(failed) => failed,
+        };
+        let text = match failed.exit {
+            Exit::Interrupt => {
+                self.run.signal.abort("user");
+                format!("Interrupted after {seconds:.1} s: side effects are possible.")
+            }
+            Exit::Timeout => format!("{key} timed out after {seconds:.1} s."),
+            Exit::Abort => format!("{key} was left by a jump to the top level."),
+            Exit::Condition => failed.message,
+        };
+        Finished::refused(&key, "error", text)
+    }
+
+    async fn ask_result_hooks(&self, request: &CallRequest, input: &Value, finished: &mut Finished) {
+        let result = &finished.result;
+        let content: Vec<Value> = result.content.iter().map(|b| b.to_json()).collect();
+        let payload = || {
+            json!({
+                "tool_name": finished.key, "tool_call_id": request.id, "input": input, "content": content,
+                "details": result.details, "is_error": result.is_error
+            })
+        };
+        let Some(Answer::Patched(patched)) = self.answer("tool_result", payload).await else { return };
+        if let Some(content) = crate::hook::patch::blocks(&patched["content"]).filter(|_| patched["content"] != json!(content)) {
+            finished.result.content = content;
+        }
+        if let Some(details) = patched["details"].as_object() {
+            finished.result.details = details.clone();
+        }
+        finished.result.is_error = patched["is_error"].as_bool().unwrap_or(finished.result.is_error);
+    }
+
+    /// Redacts and cuts the result.
+    fn store(&self, request: &CallRequest, finished: &mut Finished) {
+        let redactor = self.engine.redactor.borrow();
+        for block in &mut finished.result.content {
+            if let crate::message::Block::Text { text, .. } = block {
+                let clean = redactor.redact(text).into_owned();
+                *text = clean;
+            }
+        }
+        let mut details = Value::Object(std::mem::take(&mut finished.result.details));
+        crate::payload::redact(&redactor, &mut details);
+        if let Value::Object(map) = details {
+            finished.result.details = map;
+        }
+        if request.nested.is_some() {
+            return;
+        }
+        let own = self.snapshot().winner("tool", &finished.key).and_then(|r| r.number("output_tokens"));
+        let budget = own.map_or(self.session.state.borrow().settings.output_tokens, |x| x as u64);
+        finished.result.cut(budget, |text| self.session.keep_output(text));
+    }
+
+    /// Puts the result into the history: it is there before its `tool_execution_end`.
+    fn keep(&self, id: &str, finished: &Finished) {
+        let result = &finished.result;
+        self.session.history.push(Message::ToolResult {
+            tool_call_id: id.to_owned(),
+            tool_name: finished.key.clone(),
+            content: result.content.clone(),
+            is_error: result.is_error,
+            details: result.details.clone(),
+            gloss: result.gloss.clone(),
+            timestamp: crate::clock::now_ms(),
+        });
+    }
+}
+
+/// True for the built-in tool `r`; another one of that name has no privilege.
+pub fn is_evaluator(record: &Record) -> bool {
+    record.key == "r" && record.source.starts_with("builtin:")
+}
+
+fn read_input(input: &CallInput) -> (Value, Option<String>) {
+    let text = match input {
+        CallInput::Json(value) => return (value.clone(), None),
+        CallInput::Text(text) => text,
+    };
+    let text = if text.trim().is_empty() { "{}" } else { text };
+    match json_repair::parse(text) {
+        Ok(value) if value.is_object() => (value, None),
+        Ok(value) => (json!({"INVALID_JSON": value.to_string()}), Some("must be one JSON object".into())),
+        Err(problem) => (json!({"INVALID_JSON": text}), Some(format!("not valid JSON ({problem})"))),
+    }
+}
+
+/// What is wrong with an input, in one line. Descriptors of R objects stand for any value.
+fn invalid(record: &Record, input: &Value, nested: bool) -> Option<String> {
+    let schema: &Schema = record.schema.as_ref()?;
+    let Some(fields) = input.as_object() else { return Some("must be one JSON object".into()) };
+    let unknown = schema.unknown_arguments(fields);
+    if !unknown.is_empty() {
+        let accepted = schema.accepted();
+        let accepted = if accepted.is_empty() { "none".to_owned() } else { accepted.join(", ") };
+        return Some(format!("unknown argument: {} (accepted: {accepted})", unknown.join(", ")));
+    }
+    let mut errors = schema.validate(input);
+    if nested {
+        errors.retain(|e| !fields.iter().any(|(name, v)| v.get("$r").is_some() && e.contains(&format!("'{name}"))));
+    }
+    (!errors.is_empty()).then(|| errors.join("; "))
+}

@@ -1,0 +1,266 @@
+//! R values read under a schema: the schema says whether a scalar is meant as an array, an empty list as an object.
+
+use super::index::Index;
+use super::place::Place;
+use super::report::{Finding, Notes};
+use super::{MAX_DEPTH, structure};
+use crate::value::{HostData, HostValue, Map, Value, json};
+
+/// Whole numbers beyond this travel as strings, since R's numbers can't hold them.
+const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// An R value as JSON, with what the report needs to know about it.
+pub(super) struct Read {
+    pub(super) value: Value,
+    pub(super) notes: Notes,
+}
+
+/// Reads `input` as `schema` asks. What doesn't fit is left in its natural form for the validator to refuse; what
+/// JSON can't hold is a fault.
+pub(super) fn read(schema: &Value, input: &HostValue) -> Read {
+    let mut reader = Reader { index: Index::new(schema), notes: Notes::default() };
+    let value = reader.value(input, &[schema], &Place::default(), 0);
+    Read { value, notes: reader.notes }
+}
+
+struct Reader<'a> {
+    index: Index<'a>,
+    notes: Notes,
+}
+
+/// The schemas for one value, and what they ask for.
+struct Asked<'a> {
+    schemas: Vec<&'a Value>,
+    types: Vec<&'a str>,
+}
+
+impl<'a> Reader<'a> {
+    fn asked(&self, schemas: &[&'a Value]) -> Asked<'a> {
+        let schemas = self.index.reach(schemas);
+        let mut types: Vec<&'a str> = Vec::new();
+        for name in schemas.iter().flat_map(|s| structure::types(s)) {
+            if !types.contains(&name) {
+                types.push(name);
+            }
+        }
+        Asked { schemas, types }
+    }
+
+    fn value(&mut self, v: &HostValue, schemas: &[&'a Value], place: &Place, depth: usize) -> Value {
+        if depth > MAX_DEPTH {
+            return self.unreadable(place, "is nested too deeply");
+        }
+        let asked = self.asked(schemas);
+        self.notes.words.insert(place.pointer(), words(v));
+        if let Some(stand_in) = stand_in(v) {
+            return self.descriptor(stand_in, v, &asked, place);
+        }
+        for name in order(v, &asked.types) {
+            if let Some(value) = self.fit(v, name, &asked, place, depth) {
+                return value;
+            }
+        }
+        self.natural(v, &asked, place, depth)
+    }
+
+    /// What stays in R satisfies a schema only where that gives no type.
+    fn descriptor(&mut self, stand_in: Value, v: &HostValue, asked: &Asked<'a>, place: &Place) -> Value {
+        if !asked.types.is_empty() {
+            self.notes.faults.push(Finding::mismatch(place, &asked.types, &words(v)));
+        }
+        stand_in
+    }
+
+    fn fit(&mut self, v: &HostValue, name: &str, asked: &Asked<'a>, place: &Place, depth: usize) -> Option<Value> {
+        match name {
+            "null" => is_missing(v).then_some(Value::Null),
+            "string" => v.as_str().map(|s| json!(s)),
+            "boolean" => v.as_flag().map(|b| json!(b)),
+            "number" => v.as_number().map(number),
+            "integer" => whole(v),
+            "object" => self.object(v, asked, place, depth),
+            "array" => self.array(v, asked, place, depth),
+            _ => None,
+        }
+    }
+
+    fn object(&mut self, v: &HostValue, asked: &Asked<'a>, place: &Place, depth: usize) -> Option<Value> {
+        if v.inherits("data.frame") || v.is_null() || !(v.names.is_some() || v.is_plain_list() && v.is_empty()) {
+            return None;
+        }
+        if !v.uniquely_named() {
+            return Some(self.unreadable(place, "must have unique, non-empty names"));
+        }
+        let mut out = Map::new();
+        for (name, item) in v.names.iter().flatten().zip(elements(v)) {
+            let value = self.value(&item, &property_schemas(&asked.schemas, name), &place.key(name), depth + 1);
+            out.insert(name.clone(), value);
+        }
+        Some(Value::Object(out))
+    }
+
+    fn array(&mut self, v: &HostValue, asked: &Asked<'a>, place: &Place, depth: usize) -> Option<Value> {
+        if v.is_null() {
+            return None;
+        }
+        let items = match rows(v) {
+            Some(rows) => rows,
+            None if v.items().is_some() && v.names.is_some() => return None,
+            None => elements(v),
+        };
+        if v.items().is_none() && items.len() == 1 && !v.inherits("AsIs") && self.items_are_containers(asked) {
+            return None;
+        }
+        let read = |(at, item): (usize, &HostValue)| {
+            self.value(item, &item_schemas(&asked.schemas, at), &place.item(at), depth + 1)
+        };
+        Some(Value::Array(items.iter().enumerate().map(read).collect()))
+    }
+
+    fn items_are_containers(&self, asked: &Asked<'a>) -> bool {
+        let inner = self.asked(&item_schemas(&asked.schemas, 0));
+        inner.types.iter().any(|t| matches!(*t, "object" | "array"))
+    }
+
+    /// The form without guidance: scalars of length one, arrays and objects by names.
+    fn natural(&mut self, v: &HostValue, asked: &Asked<'a>, place: &Place, depth: usize) -> Value {
+        let empty_object =
+            v.is_plain_list() && v.is_empty() && asked.schemas.iter().any(|s| s.get("properties").is_some());
+        if v.is_null() || (is_missing(v) && !v.inherits("AsIs")) {
+            return Value::Null;
+        }
+        if (v.names.is_some() || empty_object)
+            && let Some(object) = self.object(v, asked, place, depth)
+        {
+            return object;
+        }
+        if v.items().is_none() && v.len() == 1 && !v.inherits("AsIs") {
+            return v.to_json().unwrap_or_else(|e| self.no_json(v, asked, place, &e.problem));
+        }
+        self.array(v, asked, place, depth).unwrap_or_else(|| self.unreadable(place, "has no JSON form"))
+    }
+
+    fn no_json(&mut self, v: &HostValue, asked: &Asked<'a>, place: &Place, problem: &str) -> Value {
+        if asked.types.is_empty() {
+            return self.unreadable(place, problem);
+        }
+        self.notes.faults.push(Finding::mismatch(place, &asked.types, &words(v)));
+        Value::Null
+    }
+
+    fn unreadable(&mut self, place: &Place, problem: &str) -> Value {
+        self.notes.faults.push(Finding::unreadable(place, problem));
+        Value::Null
+    }
+}
+
+/// The types to try: as listed, but what is marked as an array first tries that.
+fn order<'t>(v: &HostValue, types: &[&'t str]) -> Vec<&'t str> {
+    let mut types = types.to_vec();
+    if v.inherits("AsIs") {
+        types.sort_by_key(|t| *t != "array");
+    }
+    types
+}
+
+fn words(v: &HostValue) -> String {
+    if v.is_null() { "null".to_owned() } else { format!("{} of length {}", v.class_word(), v.len()) }
+}
+
+fn number(x: f64) -> Value {
+    if x.fract() == 0.0 && x.abs() <= LARGEST_EXACT { json!(x as i64) } else { json!(x) }
+}
+
+/// A whole number; beyond what R's numbers hold, the digits that the engine itself once handed out as a string.
+fn whole(v: &HostValue) -> Option<Value> {
+    if let Some(x) = v.as_number() {
+        return (x.fract() == 0.0).then(|| number(x));
+    }
+    let digits = v.as_str().filter(|d| !d.starts_with(['+', '0']))?;
+    let value = digits.parse::<i64>().map(|i| json!(i)).or_else(|_| digits.parse::<u64>().map(|u| json!(u))).ok()?;
+    (value.as_f64()?.abs() >= LARGEST_EXACT).then_some(value)
+}
+
+/// NULL or a single NA.
+fn is_missing(v: &HostValue) -> bool {
+    match &v.data {
+        HostData::Null => true,
+        HostData::Logical(x) => matches!(x.as_slice(), [None]),
+        HostData::Integer(x) => matches!(x.as_slice(), [None]),
+        HostData::Double(x) => matches!(x.as_slice(), [None]),
+        HostData::Character(x) => matches!(x.as_slice(), [None]),
+        _ => false,
+    }
+}
+
+/// The JSON that stands for a value that stays with the host: its descriptor, or its class and length.
+fn stand_in(v: &HostValue) -> Option<Value> {
+    match &v.data {
+        HostData::Function(_) | HostData::Symbol(_) | HostData::Call(_) | HostData::Opaque(_) => {
+            Some(json!({"$r": null, "class": v.class_word(), "length": v.len()}))
+        }
+        HostData::List(_) if v.get("$r").is_some() => v.to_json().ok(),
+        _ => None,
+    }
+}
+
+/// The elements of a list or an atomic vector, one value each.
+fn elements(v: &HostValue) -> Vec<HostValue> {
+    fn each<T: Clone>(x: &[Option<T>], wrap: impl Fn(Vec<Option<T>>) -> HostData) -> Vec<HostValue> {
+        x.iter().map(|e| wrap(vec![e.clone()]).into()).collect()
+    }
+    match &v.data {
+        HostData::Logical(x) => each(x, HostData::Logical),
+        HostData::Integer(x) => each(x, HostData::Integer),
+        HostData::Double(x) => each(x, HostData::Double),
+        HostData::Character(x) => each(x, HostData::Character),
+        HostData::List(items) => items.clone(),
+        _ => vec![v.clone()],
+    }
+}
+
+/// The rows of a data frame.
+fn rows(v: &HostValue) -> Option<Vec<HostValue>> {
+    if !v.inherits("data.frame") {
+        return None;
+    }
+    let names = v.names.clone().unwrap_or_default();
+    let columns: Vec<Vec<HostValue>> = v.items()?.iter().map(elements).collect();
+    let count = columns.iter().map(Vec::len).max().unwrap_or(0);
+    let cell = |column: &Vec<HostValue>, row: usize| column.get(row).cloned().unwrap_or_default();
+    let row = |at: usize| HostValue::named(names.iter().cloned().zip(columns.iter().map(|c| cell(c, at))));
+    Some((0..count).map(row).collect())
+}
+
+/// The schemas of one property, from all schemas of the object.
+fn property_schemas<'a>(schemas: &[&'a Value], name: &str) -> Vec<&'a Value> {
+    schemas.iter().filter_map(|s| s.as_object()).flat_map(|s| one_property(s, name)).collect()
+}
+
+fn one_property<'a>(schema: &'a Map<String, Value>, name: &str) -> Vec<&'a Value> {
+    let mut out: Vec<&'a Value> = schema.get("properties").and_then(|p| p.get(name)).into_iter().collect();
+    for (pattern, inner) in schema.get("patternProperties").and_then(Value::as_object).into_iter().flatten() {
+        if regex::Regex::new(pattern).is_ok_and(|r| r.is_match(name)) {
+            out.push(inner);
+        }
+    }
+    if out.is_empty() {
+        out.extend(schema.get("additionalProperties"));
+    }
+    out
+}
+
+/// The schemas of the item at `at`, from all schemas of the array.
+fn item_schemas<'a>(schemas: &[&'a Value], at: usize) -> Vec<&'a Value> {
+    let of = |schema: &&'a Value| -> Option<&'a Value> {
+        let schema: &'a Value = schema;
+        if let Some(first) = schema.get("prefixItems").and_then(|p| p.get(at)) {
+            return Some(first);
+        }
+        match schema.get("items") {
+            Some(Value::Array(each)) => each.get(at).or_else(|| schema.get("additionalItems")),
+            other => other,
+        }
+    };
+    schemas.iter().filter_map(of).collect()
+}

@@ -1,0 +1,154 @@
+//! JSON Schema: compiling, validating, and what R values mean under a schema.
+//!
+//! The crate `jsonschema` decides what is valid. What is ours: the words of an error, the reading of R values led by
+//! a schema ([`Schema::check_host`]), the rule of unknown arguments, and the way from R lists to schema JSON.
+
+mod formals;
+mod host_input;
+mod index;
+mod place;
+mod report;
+mod signature;
+mod structure;
+mod written;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use jsonschema::{PatternOptions, Validator};
+
+use crate::value::{HostValue, Map, Value};
+use index::Index;
+
+pub use formals::{formals_of, from_formals, scalar_arrays};
+pub use signature::{first_sentence, signature};
+pub use structure::structural_problems;
+pub use written::{parameters_json, to_host};
+
+/// Levels of nesting that a schema or an input may have; deeper ones are refused, as they would exhaust the stack.
+pub const MAX_DEPTH: usize = 128;
+
+/// A compiled schema; a clone is a reference.
+#[derive(Debug, Clone)]
+pub struct Schema {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    json: Value,
+    validator: Validator,
+    accepted: Vec<String>,
+    open: bool,
+    empty_for_null: bool,
+}
+
+/// What [`Schema::check_host`] found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Checked {
+    /// The input as JSON, coerced as the schema asks.
+    pub input: Value,
+    /// The error texts; none when the input is valid.
+    pub errors: Vec<String>,
+}
+
+impl Schema {
+    /// Compiles a schema: draft 2020-12, or the draft that `$schema` names. Formats are asserted, patterns run in
+    /// linear time, and nothing is ever fetched.
+    ///
+    /// # Errors
+    /// The problem, as the end of a sentence that begins with the schema's name: the schema is invalid, has a
+    /// remote `$ref`, a reference that leads back to itself, a pattern with look-around or back-references, or more
+    /// than [`MAX_DEPTH`] levels.
+    pub fn compile(json: &Value) -> Result<Self, String> {
+        if too_deep(json, MAX_DEPTH) {
+            return Err(format!("has more than {MAX_DEPTH} levels of nesting"));
+        }
+        Index::new(json).check_loops()?;
+        let validator = jsonschema::options()
+            .offline()
+            .with_pattern_options(PatternOptions::regex())
+            .should_validate_formats(true)
+            .build(json)
+            .map_err(|e| format!("is not a valid JSON Schema: {}", build_problem(json, &e)))?;
+        let json = json.clone();
+        let (accepted, open) = Index::new(&json).declared();
+        let empty_for_null = empty_for_null(&json);
+        Ok(Schema { inner: Arc::new(Inner { json, validator, accepted, open, empty_for_null }) })
+    }
+
+    /// The schema as it was given.
+    pub fn json(&self) -> &Value {
+        &self.inner.json
+    }
+
+    /// The input as it counts: null under a schema for objects is `{}`, unless the schema allows null.
+    pub fn root<'a>(&self, input: &'a Value) -> Cow<'a, Value> {
+        if input.is_null() && self.inner.empty_for_null {
+            Cow::Owned(Value::Object(Map::new()))
+        } else {
+            Cow::Borrowed(input)
+        }
+    }
+
+    /// The error texts for a JSON value; none when it is valid. Paths look like `a.b[1].c`, arrays count from 1, and
+    /// values are never quoted.
+    pub fn validate(&self, input: &Value) -> Vec<String> {
+        if too_deep(input, MAX_DEPTH) {
+            return vec![format!("the input has more than {MAX_DEPTH} levels of nesting.")];
+        }
+        let input = self.root(input);
+        report::texts(&self.inner.json, self.inner.validator.iter_errors(&input), &report::Notes::default())
+    }
+
+    /// Top-level names of `input` that the schema neither declares nor opens itself to.
+    pub fn unknown_arguments(&self, input: &Map<String, Value>) -> Vec<String> {
+        if self.inner.open {
+            return Vec::new();
+        }
+        input.keys().filter(|k| !self.inner.accepted.contains(k)).cloned().collect()
+    }
+
+    /// The top-level names that the schema declares, in order.
+    pub fn accepted(&self) -> Vec<String> {
+        self.inner.accepted.clone()
+    }
+
+    /// Reads an R value as the schema asks and validates it: a whole number counts as an integer, a scalar as an
+    /// array of one, an atomic vector as an array, an empty list as an object or an array.
+    pub fn check_host(&self, input: &HostValue) -> Checked {
+        if input.is_null() && self.inner.empty_for_null {
+            let input = Value::Object(Map::new());
+            let errors = self.validate(&input);
+            return Checked { input, errors };
+        }
+        let read = host_input::read(&self.inner.json, input);
+        let errors = report::texts(&self.inner.json, self.inner.validator.iter_errors(&read.value), &read.notes);
+        Checked { input: read.value, errors }
+    }
+}
+
+fn build_problem(json: &Value, error: &jsonschema::ValidationError<'_>) -> String {
+    let own = structural_problems(json).into_iter().find(|p| !p.contains("not in properties"));
+    let text = own.unwrap_or_else(|| report::sentence(error));
+    text.trim_end_matches('.').to_owned()
+}
+
+fn empty_for_null(schema: &Value) -> bool {
+    let types = structure::types(schema);
+    let object = types.contains(&"object") || schema.get("properties").is_some();
+    object && !types.contains(&"null")
+}
+
+fn too_deep(value: &Value, levels: usize) -> bool {
+    match value {
+        Value::Array(items) => levels == 0 || items.iter().any(|v| too_deep(v, levels - 1)),
+        Value::Object(map) => levels == 0 || map.values().any(|v| too_deep(v, levels - 1)),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod official_suite;
+#[cfg(test)]
+mod tests;

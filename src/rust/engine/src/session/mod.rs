@@ -1,0 +1,351 @@
+//! A conversation: its state, its messages, and what a model is shown of them.
+
+pub mod history;
+pub mod view;
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, VecDeque};
+use std::rc::{Rc, Weak};
+
+use crate::gate::mode::Mode;
+use crate::message::Block;
+use crate::prompt::block::BlockMemory;
+use crate::prompt::preset::Preset;
+use crate::prompt::render::SystemOption;
+use crate::session::history::{History, Projection};
+use crate::task::Signal;
+use crate::value::Value;
+
+/// How a session stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// Nothing to do, or input queued and not started.
+    Idle,
+    /// A run is under way.
+    Running,
+    /// A run waits for the person.
+    Waiting,
+    /// Something needed approval and nobody could give it.
+    Blocked,
+    /// A budget was used up.
+    Budget,
+    /// The limit of model requests was reached.
+    MaxTurns,
+    /// A model request failed for good.
+    Error,
+    /// Stopped by the person or a handler.
+    Aborted,
+}
+
+impl Status {
+    /// The word that users see.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Status::Idle => "idle",
+            Status::Running => "running",
+            Status::Waiting => "waiting",
+            Status::Blocked => "blocked",
+            Status::Budget => "budget",
+            Status::MaxTurns => "max_turns",
+            Status::Error => "error",
+            Status::Aborted => "aborted",
+        }
+    }
+}
+
+/// What the host says of itself and the user's options, read once a call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// A person can be asked.
+    pub person: bool,
+    /// Model requests of one run, at most.
+    pub max_turns: u64,
+    /// Attempts of one request, at most.
+    pub max_attempts: u32,
+    /// Seconds that a host may ask to wait before a retry.
+    pub max_retry_delay: f64,
+    /// Seconds for connecting, for the first byte, and of silence in a stream.
+    pub timeouts: [f64; 3],
+    /// Seconds for a hook, policy or matcher.
+    pub hook_timeout: f64,
+    /// With nobody to ask: deny and go on instead of stopping the run.
+    pub deny_when_alone: bool,
+    /// Level 4 needs a person.
+    pub critical_guard: bool,
+    /// Built-in policies are silent.
+    pub unsafe_no_permissions: bool,
+    /// Tokens of a tool result shown to the model.
+    pub output_tokens: u64,
+    /// Sessions that a session may be nested in.
+    pub max_depth: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            person: false,
+            max_turns: 50,
+            max_attempts: 4,
+            max_retry_delay: 60.0,
+            timeouts: [20.0, 120.0, 90.0],
+            hook_timeout: 10.0,
+            deny_when_alone: false,
+            critical_guard: true,
+            unsafe_no_permissions: false,
+            output_tokens: 4000,
+            max_depth: 1,
+        }
+    }
+}
+
+impl Settings {
+    /// Reads settings from an object; what is missing or of another type keeps its default.
+    pub fn from_json(v: &Value) -> Self {
+        let mut s = Settings::default();
+        let number = |name: &str| v.get(name).and_then(Value::as_f64).filter(|x| *x >= 0.0);
+        let flag = |name: &str| v.get(name).and_then(Value::as_bool);
+        s.person = flag("person").unwrap_or(s.person);
+        s.critical_guard = flag("critical_guard").unwrap_or(s.critical_guard);
+        s.unsafe_no_permissions = flag("unsafe_no_permissions").unwrap_or(s.unsafe_no_permissions);
+        s.deny_when_alone = flag("deny_when_alone").unwrap_or(s.deny_when_alone);
+        s.max_turns = number("max_turns").map_or(s.max_turns, |x| x as u64);
+        s.max_attempts = number("max_attempts").map_or(s.max_attempts, |x| x as u32).max(1);
+        s.max_retry_delay = number("max_retry_delay").unwrap_or(s.max_retry_delay);
+        s.hook_timeout = number("hook_timeout").unwrap_or(s.hook_timeout);
+        s.output_tokens = number("output_tokens").map_or(s.output_tokens, |x| x as u64).max(1);
+        s.max_depth = number("max_depth").map_or(s.max_depth, |x| x as u32).min(2);
+        for (i, name) in ["connect_timeout", "first_byte_timeout", "idle_timeout"].iter().enumerate() {
+            s.timeouts[i] = number(name).unwrap_or(s.timeouts[i]);
+        }
+        s
+    }
+}
+
+/// Which model answers: a provider record's key and a model of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelChoice {
+    /// The provider's id.
+    pub provider: String,
+    /// The model's id within the provider.
+    pub id: String,
+    /// The thinking level asked for.
+    pub thinking: Option<String>,
+}
+
+impl ModelChoice {
+    /// `<provider>/<id>`.
+    pub fn reference(&self) -> String {
+        format!("{}/{}", self.provider, self.id)
+    }
+}
+
+/// Something to say to the session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Input {
+    /// The prompt.
+    pub text: String,
+    /// Context blocks before it: rendered facts of attached objects, in order.
+    pub attached: Vec<Attached>,
+    /// `prompt`, `pipe`, `steer`, `follow_up`, `parent`, `extension` ...
+    pub source: String,
+}
+
+/// An object given with a prompt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Attached {
+    /// Its label.
+    pub name: String,
+    /// Its description.
+    pub text: String,
+}
+
+/// When queued input is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Urgency {
+    /// Before the next model request.
+    Steer,
+    /// When the run would end.
+    FollowUp,
+}
+
+/// The system prompt and tools of a session: made once, never changed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Frozen {
+    /// The stable tier.
+    pub t0: Rc<str>,
+    /// The tier that changes from session to session.
+    pub t1: Rc<str>,
+    /// Declared tools, in array order.
+    pub tools: Rc<[DeclaredTool]>,
+    /// The tool array of every wire's common form: name, description, input_schema.
+    pub tools_json: Rc<str>,
+}
+
+/// A tool as it is declared to the model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeclaredTool {
+    /// The name on the wire.
+    pub name: String,
+    /// The key in the registry.
+    pub key: String,
+    /// The description.
+    pub description: String,
+    /// The input schema.
+    pub schema: Value,
+}
+
+/// One model request's usage, as `$usage` shows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UsageRow(pub Value);
+
+/// What a run shares with the calls nested in it.
+#[derive(Clone)]
+pub struct Running {
+    /// The run's id.
+    pub id: String,
+    /// Stops the run.
+    pub signal: Signal,
+    /// The turn it is in.
+    pub turn: usize,
+    /// Nested calls so far, a tool call.
+    pub nested: Rc<RefCell<HashMap<String, u64>>>,
+    /// The level of code that was let through, a tool call of `r`: calls nested in it are not asked about again.
+    pub approved: crate::run::Approved,
+}
+
+/// A conversation.
+pub struct Session {
+    /// `s` and 10 hex digits.
+    pub id: String,
+    /// `chat` or `child`.
+    pub kind: &'static str,
+    /// `main`, or `nested` for a child.
+    pub agent: &'static str,
+    /// The session that this one is nested in.
+    pub parent: Option<Weak<Session>>,
+    /// How deep it is nested; 0 at the top.
+    pub depth: u32,
+    /// What may change.
+    pub state: RefCell<State>,
+    /// All messages.
+    pub history: Rc<History>,
+    /// What the model is shown of them.
+    pub projection: RefCell<Projection>,
+    /// The run under way.
+    pub running: RefCell<Option<Running>>,
+    /// Full texts of cut results, newest last.
+    pub outputs: RefCell<VecDeque<(String, String)>>,
+    /// Set when the host's object is gone.
+    pub closed: Cell<bool>,
+}
+
+/// The changing part of a [`Session`].
+pub struct State {
+    /// How it stands.
+    pub status: Status,
+    /// Why the last run did not end normally.
+    pub reason: Option<String>,
+    /// The permission mode.
+    pub mode: Mode,
+    /// The model.
+    pub model: ModelChoice,
+    /// Options of the last call.
+    pub settings: Settings,
+    /// The preset.
+    pub preset: Preset,
+    /// Prompt turns so far.
+    pub turns: usize,
+    /// The frozen prompt, from the first run on.
+    pub frozen: Option<Frozen>,
+    /// Input that waits.
+    pub queue: VecDeque<(Urgency, Input)>,
+    /// Rows of usage.
+    pub usage: Vec<UsageRow>,
+    /// The context blocks sent so far, so that an unchanged one is not sent again.
+    pub blocks: BlockMemory,
+    /// What replaces sections of the system prompt.
+    pub system: Option<SystemOption>,
+    /// Names of policies that must be there; without one only read-only calls run.
+    pub required_policies: Vec<String>,
+    /// Facts of the host for the environment block, until the first message took them.
+    pub facts: Value,
+    /// Blocks of `session_start` handlers, for the first message.
+    pub start_blocks: Vec<Block>,
+    /// Model requests so far.
+    pub requests: u64,
+}
+
+impl Session {
+    /// A new session.
+    pub fn new(id: String, parent: Option<&Rc<Session>>, model: ModelChoice, mode: Mode, settings: Settings, preset: Preset) -> Self {
+        let state = State {
+            status: Status::Idle,
+            reason: None,
+            mode,
+            model,
+            settings,
+            preset,
+            turns: 0,
+            frozen: None,
+            queue: VecDeque::new(),
+            usage: Vec::new(),
+            blocks: BlockMemory::default(),
+            system: None,
+            required_policies: Vec::new(),
+            facts: Value::Null,
+            start_blocks: Vec::new(),
+            requests: 0,
+        };
+        Session {
+            id,
+            kind: if parent.is_some() { "child" } else { "chat" },
+            agent: if parent.is_some() { "nested" } else { "main" },
+            parent: parent.map(Rc::downgrade),
+            depth: parent.map_or(0, |p| p.depth + 1),
+            state: RefCell::new(state),
+            history: Rc::default(),
+            projection: RefCell::default(),
+            running: RefCell::new(None),
+            outputs: RefCell::default(),
+            closed: Cell::new(false),
+        }
+    }
+
+    /// True while a run is under way.
+    pub fn is_running(&self) -> bool {
+        self.running.borrow().is_some()
+    }
+
+    /// Queues input.
+    pub fn enqueue(&self, urgency: Urgency, input: Input) {
+        self.state.borrow_mut().queue.push_back((urgency, input));
+    }
+
+    /// Takes the first queued input of this urgency; with `None` the first steer, else the first follow-up.
+    pub fn dequeue(&self, urgency: Option<Urgency>) -> Option<Input> {
+        let mut state = self.state.borrow_mut();
+        let find = |u: Urgency, q: &VecDeque<(Urgency, Input)>| q.iter().position(|(have, _)| *have == u);
+        let at = match urgency {
+            Some(u) => find(u, &state.queue),
+            None => find(Urgency::Steer, &state.queue).or_else(|| find(Urgency::FollowUp, &state.queue)),
+        }?;
+        state.queue.remove(at).map(|(_, input)| input)
+    }
+
+    /// Keeps the full text of a cut result and returns its id.
+    pub fn keep_output(&self, text: String) -> String {
+        const KEPT: usize = 20;
+        let id = crate::clock::fresh_id("o", 8);
+        let mut outputs = self.outputs.borrow_mut();
+        outputs.push_back((id.clone(), text));
+        if outputs.len() > KEPT {
+            outputs.pop_front();
+        }
+        id
+    }
+
+    /// The full text kept under this id.
+    pub fn output(&self, id: &str) -> Option<String> {
+        self.outputs.borrow().iter().find(|(have, _)| have == id).map(|(_, text)| text.clone())
+    }
+}

@@ -1,0 +1,4 @@
+library(testthat)
+library(gptr)
+
+test_check("gptr")

@@ -189,6 +189,7 @@ fn build(settings: &Settings) -> Result<reqwest::Client, Error> {
         let _ = rustls::crypto::ring::default_provider().install_default();
     }
     let mut builder = reqwest::Client::builder()
+        .user_agent(concat!("gptr/", env!("CARGO_PKG_VERSION")))
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())
         .connect_timeout(settings.connect)

@@ -193,31 +193,90 @@ fn a_tool_call_and_its_result_go_the_whole_way() {
     assert_eq!((failure, reply.stop_reason), (None, StopReason::ToolUse));
     let Some(Block::ToolCall { id, name, arguments, .. }) = reply.content.last().cloned() else { panic!("{reply:?}") };
     assert_eq!((name.as_str(), arguments), ("add", json!({"a": 1})));
-    encoder.push(&Message::Assistant(crate::message::Assistant {
-        content: reply.content,
+    encoder.push(&assistant(reply.content));
+    encoder.push(&result(&id, vec![Block::text("2")]));
+    let (reply, failure) = end(all(f.send(&encoder, &tools)));
+    assert_eq!((failure, text(&reply).as_str()), (None, "done: 2"));
+}
+
+fn assistant(content: Vec<Block>) -> Message {
+    Message::Assistant(crate::message::Assistant {
+        content,
         api: "openai-completions".into(),
         provider: "mock".into(),
         model: "m".into(),
         response_id: None,
         response_model: None,
-        usage: reply.usage,
-        stop_reason: reply.stop_reason,
+        usage: crate::message::Usage::default(),
+        stop_reason: StopReason::ToolUse,
         error_message: None,
         raw_stop_reason: None,
         request_id: "q1".into(),
         timestamp: 0.0,
-    }));
-    encoder.push(&Message::ToolResult {
-        tool_call_id: id,
-        tool_name: "add".into(),
-        content: vec![Block::text("2")],
+    })
+}
+
+fn result(id: &str, content: Vec<Block>) -> Message {
+    Message::ToolResult {
+        tool_call_id: id.into(),
+        tool_name: "f".into(),
+        content,
         is_error: false,
         details: Map::new(),
         gloss: None,
         timestamp: 0.0,
-    });
-    let (reply, failure) = end(all(f.send(&encoder, &tools)));
-    assert_eq!((failure, text(&reply).as_str()), (None, "done: 2"));
+    }
+}
+
+#[test]
+fn b44_a_history_with_gaps_is_one_that_a_strict_host_takes() {
+    let Some(mock) = Mock::start(&[]) else { return };
+    let f = fixture(&mock);
+    let call = |id: &str, raw: Option<&str>| Block::ToolCall {
+        id: id.into(),
+        name: "odd name.f".into(),
+        arguments: json!({}),
+        raw_arguments: raw.map(str::to_owned),
+        thought_signature: None,
+    };
+    let png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    let image = || Block::Image {
+        mime: "image/png".into(),
+        data: png.into(),
+        source: "plot".into(),
+        width: None,
+        height: None,
+    };
+    let operator = || Message::Operator {
+        kind: "mode".into(),
+        content: vec![Block::text("Mode is plan.")],
+        origin_text: None,
+        timestamp: 0.0,
+    };
+    let long = "x".repeat(60);
+    let messages = [
+        result("nobody", vec![Block::text("r")]),
+        user(" "),
+        assistant(vec![Block::text(""), call(&long, Some("{\"a\": 1}")), call("b|c", Some("{\"cut"))]),
+        operator(),
+        result("b|c", vec![image()]),
+        user("go on"),
+        assistant(vec![Block::text("\n")]),
+        assistant(vec![call("d", None)]),
+        operator(),
+        user("echo:fine"),
+    ];
+    for (flag, images) in [(false, true), (true, false)] {
+        let mut target = f.encoder(&[]).target().clone();
+        target.images = images;
+        target.compat.requires_assistant_after_tool_result = flag;
+        target.compat.requires_reasoning_content = flag;
+        target.compat.requires_string_content = flag;
+        let mut encoder = Encoder::new(target);
+        messages.iter().for_each(|m| encoder.push(m));
+        let (reply, failure) = end(all(f.send(&encoder, "")));
+        assert_eq!((failure, text(&reply).as_str()), (None, "fine"));
+    }
 }
 
 #[test]

@@ -377,6 +377,13 @@ fn a_name_may_come_after_the_first_arguments() {
 }
 
 #[test]
+fn fragments_may_be_numbered_from_the_second_on() {
+    let first = t(json!({"id": "k", "function": {"name": "f", "arguments": "{\"a\":"}}));
+    let r = reply(&[first, t(json!({"index": 0, "function": {"arguments": "1}"}})), f("tool_calls")]);
+    assert_eq!(named(&r), [pair("f", json!({"a": 1}))]);
+}
+
+#[test]
 fn reasoning_under_two_keys_is_read_once_and_the_key_remembered() {
     let r = reply(&[d(json!({"reasoning_content": "hm", "reasoning": "hm"})), d(json!({"content": "x"})), f("stop")]);
     let [Block::Thinking { thinking, origin: Some(origin), .. }, Block::Text { .. }] = r.content.as_slice() else {

@@ -4,7 +4,7 @@ use base64::Engine;
 use extendr_api::prelude::*;
 use extendr_ffi::{
     INTEGER_ELT, LOGICAL_ELT, PRINTNAME, R_CHAR, R_MissingArg, R_NilValue, REAL_ELT, Rf_allocVector, Rf_getAttrib,
-    Rf_getCharCE, Rf_mkCharLenCE, Rf_protect, Rf_setAttrib, Rf_unprotect, Rf_xlength, SET_STRING_ELT, SET_VECTOR_ELT,
+    Rf_mkCharLenCE, Rf_protect, Rf_setAttrib, Rf_unprotect, Rf_xlength, SET_STRING_ELT, SET_VECTOR_ELT,
     SEXP, SEXPTYPE, STRING_ELT, TYPEOF, VECTOR_ELT, cetype_t, get_closure_formals,
 };
 use gptr_engine::value::{Formal, HostData, HostValue, Map, Opaque, Signature, Value};
@@ -14,6 +14,14 @@ const LONGEST: isize = 1_000_000;
 
 /// Nesting beyond this stays with R.
 const DEEPEST: usize = 1_000;
+
+// R's API that extendr's declarations lack.
+unsafe extern "C" {
+    fn Rf_getCharCE(x: SEXP) -> cetype_t;
+    fn Rf_ScalarLogical(x: i32) -> SEXP;
+    fn Rf_ScalarInteger(x: i32) -> SEXP;
+    fn Rf_ScalarReal(x: f64) -> SEXP;
+}
 
 /// What the engine sees of an R object.
 pub fn host_value(x: &Robj) -> HostValue {
@@ -177,7 +185,7 @@ unsafe fn build(v: &Value) -> SEXP {
     unsafe {
         match v {
             Value::Null => R_NilValue,
-            Value::Bool(b) => extendr_ffi::Rf_ScalarLogical(i32::from(*b)),
+            Value::Bool(b) => Rf_ScalarLogical(i32::from(*b)),
             Value::Number(n) => number(n),
             Value::String(s) => one_string(s),
             Value::Array(items) => {
@@ -206,15 +214,15 @@ unsafe fn number(n: &gptr_engine::value::Number) -> SEXP {
     unsafe {
         if let Some(i) = n.as_i64() {
             return match i32::try_from(i) {
-                Ok(small) if small != i32::MIN => extendr_ffi::Rf_ScalarInteger(small),
-                _ if i.unsigned_abs() <= 1 << 53 => extendr_ffi::Rf_ScalarReal(i as f64),
+                Ok(small) if small != i32::MIN => Rf_ScalarInteger(small),
+                _ if i.unsigned_abs() <= 1 << 53 => Rf_ScalarReal(i as f64),
                 _ => one_string(&n.to_string()),
             };
         }
         if n.is_u64() {
             return one_string(&n.to_string());
         }
-        extendr_ffi::Rf_ScalarReal(n.as_f64().unwrap_or(f64::NAN))
+        Rf_ScalarReal(n.as_f64().unwrap_or(f64::NAN))
     }
 }
 

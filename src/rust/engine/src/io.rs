@@ -48,6 +48,13 @@ pub struct Generation {
     count: u64,
 }
 
+impl Generation {
+    /// False in a forked child for what its parent started.
+    pub fn is_of_this_process(self) -> bool {
+        self.pid == std::process::id()
+    }
+}
+
 impl Runtime {
     /// A runtime that has not started. `on_thread_start` runs first on each of its threads (a host blocks signals
     /// there). Starts nothing.

@@ -4,7 +4,7 @@
 //! host (R) handed over, with the things that the rules need and JSON loses: the vector type, names (also missing
 //! and repeated ones), the class attribute, NA against NULL, length one against scalar, and things that are no data.
 
-pub use serde_json::{Map, Value, json};
+pub use serde_json::{Map, Number, Value, json};
 
 /// A value as the host handed it over.
 #[derive(Debug, Clone, PartialEq, Default)]

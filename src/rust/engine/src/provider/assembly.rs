@@ -207,7 +207,11 @@ impl Assembly {
         let mut reply = std::mem::take(&mut self.reply);
         for call in self.calls.drain(..) {
             if let Some(place) = reply.content.get_mut(call.at) {
-                *place = block_of_call(call.id.as_deref().unwrap_or_default(), call.name.as_deref().unwrap_or_default(), &call.raw);
+                *place = block_of_call(
+                    call.id.as_deref().unwrap_or_default(),
+                    call.name.as_deref().unwrap_or_default(),
+                    &call.raw,
+                );
             }
         }
         self.open = None;
@@ -220,7 +224,8 @@ impl Assembly {
 /// The block of a call: arguments that can't be read whole are what can be read of them, with the raw text beside.
 pub fn block_of_call(id: &str, name: &str, raw: &str) -> Block {
     let arguments = json_repair::parse(raw).unwrap_or_else(|_| json_repair::partial(raw));
-    let differs = !raw.trim().is_empty() && raw != arguments.to_string();
+    let encoded = arguments.to_string();
+    let differs = !raw.trim().is_empty() && raw != encoded;
     Block::ToolCall {
         id: id.to_owned(),
         name: name.to_owned(),
@@ -246,20 +251,23 @@ mod tests {
         a.text("y", &mut out);
         a.done(StopReason::Stop, None, &mut out);
         let text = |t: &str| StreamEvent::TextDelta { index: 2, text: t.into() };
-        assert_eq!(out[1..7], [
-            StreamEvent::ThinkingStart { index: 1 },
-            StreamEvent::ThinkingDelta { index: 1, text: "hm".into() },
-            StreamEvent::ThinkingEnd { index: 1 },
-            StreamEvent::TextStart { index: 2 },
-            text("x"),
-            text("y"),
-        ]);
+        assert_eq!(
+            out[1..7],
+            [
+                StreamEvent::ThinkingStart { index: 1 },
+                StreamEvent::ThinkingDelta { index: 1, text: "hm".into() },
+                StreamEvent::ThinkingEnd { index: 1 },
+                StreamEvent::TextStart { index: 2 },
+                text("x"),
+                text("y"),
+            ]
+        );
         assert_eq!(out[7], StreamEvent::TextEnd { index: 2 });
     }
 
     #[test]
     fn raw_arguments_are_kept_only_when_they_differ() {
-        let block = |raw: &str| match block_of_call("", "", raw) {
+        let block = |raw: &str| match block_of_call("k", "f", raw) {
             Block::ToolCall { arguments, raw_arguments, .. } => (arguments, raw_arguments),
             _ => unreachable!(),
         };

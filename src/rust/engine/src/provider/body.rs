@@ -31,11 +31,13 @@ pub struct BodyReader {
     kind: Kind,
     /// Bytes before the first one that decides.
     head: Vec<u8>,
+    /// How many of them are known to be blank.
+    blank: usize,
 }
 
 impl Default for BodyReader {
     fn default() -> Self {
-        BodyReader { kind: Kind::Unknown, head: Vec::new() }
+        BodyReader { kind: Kind::Unknown, head: Vec::new(), blank: 0 }
     }
 }
 
@@ -72,7 +74,7 @@ impl BodyReader {
         }
     }
 
-    /// True when the body has shown that it is an answer: an event of a stream, or a document's first byte.
+    /// True when the body is one document.
     pub fn is_document(&self) -> bool {
         matches!(self.kind, Kind::Document(_))
     }
@@ -80,13 +82,17 @@ impl BodyReader {
     fn sniff(&mut self, chunk: &[u8], out: &mut Vec<SseEvent>) -> Result<(), BodyError> {
         self.head.extend_from_slice(chunk);
         let bom = "\u{feff}".as_bytes();
-        let text = self.head.strip_prefix(bom).unwrap_or(&self.head);
         if self.head.len() < bom.len() && bom.starts_with(&self.head) {
             return Ok(());
         }
-        let Some(first) = text.iter().find(|b| !b.is_ascii_whitespace()) else { return Ok(()) };
+        let start = if self.head.starts_with(bom) { bom.len() } else { 0 };
+        let unseen = self.head.get(start.max(self.blank)..).unwrap_or_default();
+        let Some(first) = unseen.iter().find(|b| !b.is_ascii_whitespace()) else {
+            self.blank = self.head.len();
+            return if self.blank > EVENT_LIMIT { Err(BodyError::TooLarge) } else { Ok(()) };
+        };
         match first {
-            b'{' | b'[' => self.kind = Kind::Document(text.to_vec()),
+            b'{' | b'[' => self.kind = Kind::Document(self.head.split_off(start)),
             b'<' => return Err(BodyError::Html),
             _ => {
                 let mut splitter = Splitter::default();
@@ -123,6 +129,7 @@ mod tests {
             assert_eq!(read(b"\n \n{\"a\":\n1}", size).unwrap(), ["\n \n{\"a\":\n1}"]);
             assert_eq!(read(b"\xEF\xBB\xBF[1]", size).unwrap(), ["[1]"]);
             assert_eq!(read(b"<html>", size), Err(BodyError::Html));
+            assert_eq!(read(b"  data: 1\n\ndata: 2", size).unwrap(), ["2"]);
         }
     }
 

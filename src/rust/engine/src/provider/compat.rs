@@ -121,7 +121,12 @@ const KNOWN: &[Known] = &[
         ids: &["mistral"],
         hosts: &["mistral.ai"],
         off: &["supports_store", "supports_developer_role", "supports_reasoning_effort", "supports_usage_in_streaming"],
-        on: &["requires_tool_result_name", "requires_assistant_after_tool_result", "thinking_in_content", "requires_string_content"],
+        on: &[
+            "requires_tool_result_name",
+            "requires_assistant_after_tool_result",
+            "thinking_in_content",
+            "requires_string_content",
+        ],
         words: &[MAX_TOKENS, ("tool_id", "alnum9")],
     },
     Known {
@@ -166,7 +171,13 @@ const KNOWN: &[Known] = &[
         on: &[],
         words: &[MAX_TOKENS, ("thinking_format", "qwen")],
     },
-    Known { ids: &["snowflake"], hosts: &["snowflakecomputing.com"], off: &["supports_store", "supports_finish_reason"], on: &[], words: &[] },
+    Known {
+        ids: &["snowflake"],
+        hosts: &["snowflakecomputing.com"],
+        off: &["supports_store", "supports_finish_reason"],
+        on: &[],
+        words: &[],
+    },
     Known { ids: &["azure"], hosts: &["azure.com"], off: &[], on: &[], words: &[("auth_header", "api-key")] },
 ];
 
@@ -175,7 +186,8 @@ impl Compat {
     pub fn detect(provider: &str, host: &str) -> Compat {
         let host = host.to_ascii_lowercase();
         let mut compat = Compat::default();
-        let Some(known) = KNOWN.iter().find(|k| k.ids.contains(&provider) || k.hosts.iter().any(|h| names(&host, h))) else {
+        let Some(known) = KNOWN.iter().find(|k| k.ids.contains(&provider) || k.hosts.iter().any(|h| names(&host, h)))
+        else {
             return compat;
         };
         for (flags, value) in [(known.off, false), (known.on, true)] {
@@ -205,11 +217,14 @@ impl Compat {
             match self.slot(&snake_case(name)) {
                 None => unknown.push(name.clone()),
                 Some(Slot::Flag(slot)) => {
-                    *slot = value.as_bool().ok_or_else(|| Error::spec("provider", provider, &field, "must be TRUE or FALSE"))?;
+                    *slot = value
+                        .as_bool()
+                        .ok_or_else(|| Error::spec("provider", provider, &field, "must be TRUE or FALSE"))?;
                 }
                 Some(Slot::Word(slot, words)) => {
                     let word = value.as_str().filter(|w| words.contains(w));
-                    let problem = || Error::spec("provider", provider, &field, format!("must be one of {}", words.join(", ")));
+                    let problem =
+                        || Error::spec("provider", provider, &field, format!("must be one of {}", words.join(", ")));
                     *slot = word.ok_or_else(problem)?.to_owned();
                 }
             }
@@ -276,7 +291,12 @@ mod tests {
     #[test]
     fn explicit_flags_win_in_either_spelling() {
         let mut compat = Compat::detect("vllm", "");
-        let unknown = compat.apply("p", &map(json!({"supportsStore": true, "max_tokens_field": "max_completion_tokens", "futureFlag": 1}))).unwrap();
+        let unknown = compat
+            .apply(
+                "p",
+                &map(json!({"supportsStore": true, "max_tokens_field": "max_completion_tokens", "futureFlag": 1})),
+            )
+            .unwrap();
         assert!(compat.supports_store);
         assert_eq!(compat.max_tokens_field, "max_completion_tokens");
         assert_eq!(unknown, ["futureFlag"]);
@@ -285,7 +305,10 @@ mod tests {
     #[test]
     fn a_wrong_value_is_a_spec_error_that_names_the_field() {
         let error = Compat::default().apply("p", &map(json!({"supports_store": "yes"}))).unwrap_err();
-        assert_eq!(error.to_string(), "Invalid provider spec 'p': field 'compat$supports_store' must be TRUE or FALSE.");
+        assert_eq!(
+            error.to_string(),
+            "Invalid provider spec 'p': field 'compat$supports_store' must be TRUE or FALSE."
+        );
         assert!(Compat::default().apply("p", &map(json!({"thinkingFormat": "x"}))).is_err());
     }
 }

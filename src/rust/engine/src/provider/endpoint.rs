@@ -67,12 +67,28 @@ impl Endpoint {
         let bad = || Error::spec("provider", provider, "base_url", "must be an absolute http or https address");
         let base = reqwest::Url::parse(base_url).map_err(|_| bad())?;
         let host = base.host_str().filter(|_| matches!(base.scheme(), "http" | "https")).ok_or_else(bad)?;
-        if !base.username().is_empty() || base.password().is_some() || base.query().is_some() || base.fragment().is_some() {
-            return Err(Error::spec("provider", provider, "base_url", "must have no user, password, query or fragment"));
+        if !base.username().is_empty()
+            || base.password().is_some()
+            || base.query().is_some()
+            || base.fragment().is_some()
+        {
+            return Err(Error::spec(
+                "provider",
+                provider,
+                "base_url",
+                "must have no user, password, query or fragment",
+            ));
         }
         let mut flags = Compat::detect(provider, host);
         flags.apply(provider, compat)?;
-        Ok(Endpoint { provider: provider.to_owned(), api, url: address(&base, api), compat: flags, headers: Vec::new(), key: None })
+        Ok(Endpoint {
+            provider: provider.to_owned(),
+            api,
+            url: address(&base, api),
+            compat: flags,
+            headers: Vec::new(),
+            key: None,
+        })
     }
 
     /// Sets the provider's own headers. One that carries a key replaces the key.
@@ -82,7 +98,8 @@ impl Endpoint {
     /// break or NUL. No value is shown.
     pub fn with_headers(mut self, headers: Vec<(String, String)>) -> Result<Endpoint, Error> {
         for (i, (name, value)) in headers.iter().enumerate() {
-            let wrong = |problem: &str| Err(Error::spec("provider", &self.provider, &format!("headers${name}"), problem));
+            let wrong =
+                |problem: &str| Err(Error::spec("provider", &self.provider, &format!("headers${name}"), problem));
             if name.is_empty() || !name.bytes().all(is_token) {
                 return wrong("is not a header name");
             }
@@ -177,7 +194,9 @@ mod tests {
 
     #[test]
     fn the_key_goes_where_the_host_wants_it_or_nowhere() {
-        let header = |e: &Endpoint, name: &str| e.request(String::new()).headers.into_iter().find(|(n, _)| n == name).map(|(_, v)| v);
+        let header = |e: &Endpoint, name: &str| {
+            e.request(String::new()).headers.into_iter().find(|(n, _)| n == name).map(|(_, v)| v)
+        };
         let bearer = endpoint("https://h").with_key(Some("k".into()));
         assert_eq!(header(&bearer, "authorization").as_deref(), Some("Bearer k"));
         assert_eq!(header(&endpoint("https://h").with_key(Some(String::new())), "authorization"), None);
@@ -189,7 +208,11 @@ mod tests {
 
     #[test]
     fn header_names_and_values_are_checked_and_never_shown() {
-        for headers in [vec![pair("a b", "secretvalue")], vec![pair("a", "x\r\nsecretvalue: 1")], vec![pair("a", "1"), pair("A", "secretvalue")]] {
+        for headers in [
+            vec![pair("a b", "secretvalue")],
+            vec![pair("a", "x\r\nsecretvalue: 1")],
+            vec![pair("a", "1"), pair("A", "secretvalue")],
+        ] {
             let error = endpoint("https://h").with_headers(headers).unwrap_err().to_string();
             assert!(!error.contains("secretvalue"), "{error}");
         }
@@ -197,7 +220,10 @@ mod tests {
 
     #[test]
     fn b89_debug_shows_no_key() {
-        let e = endpoint("https://h").with_key(Some("topsecretkey".into())).with_headers(vec![pair("x-a", "topsecretkey")]).unwrap();
+        let e = endpoint("https://h")
+            .with_key(Some("topsecretkey".into()))
+            .with_headers(vec![pair("x-a", "topsecretkey")])
+            .unwrap();
         assert!(!format!("{e:?} {:?}", e.request("{}".into())).contains("topsecretkey"));
     }
 }

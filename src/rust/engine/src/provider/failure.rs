@@ -12,6 +12,7 @@ use crate::message::{Failure, FailureClass};
 use crate::redact::Redactor;
 use crate::value::Value;
 
+use super::headers::{header, request_id, retry_after};
 use super::http::origin;
 use super::json_repair;
 
@@ -129,7 +130,7 @@ impl HostError {
 
 fn read_object(error: &Value) -> HostError {
     if let Value::String(text) = error {
-        return HostError { message: Some(text.clone()), ..HostError::default() };
+        return HostError { message: Some(text.clone()).filter(|t| !t.trim().is_empty()), ..HostError::default() };
     }
     let names = ["type", "status", "code"];
     let text = |name: &str| error.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -141,7 +142,7 @@ fn read_object(error: &Value) -> HostError {
         message: message_of(error),
         kind: names.iter().find_map(|n| text(n)),
         codes: names.iter().filter_map(|n| text(n)).collect(),
-        status: ["code", "status", "status_code"]
+        status: ["code", "status"]
             .iter()
             .find_map(|n| number(n))
             .and_then(|n| u16::try_from(n).ok())
@@ -154,6 +155,7 @@ fn read_object(error: &Value) -> HostError {
 fn message_of(error: &Value) -> Option<String> {
     let named = ["message", "detail"].iter().find_map(|n| error.get(n).filter(|v| !v.is_null()))?;
     Some(match named {
+        Value::String(text) if text.trim().is_empty() => return None,
         Value::String(text) => text.clone(),
         Value::Array(items) => items.iter().map(fastapi_detail).collect::<Vec<_>>().join("; "),
         Value::Object(_) => message_of(named).unwrap_or_else(|| named.to_string()),
@@ -268,53 +270,6 @@ fn redirected(status: u16, headers: &[(String, String)], url: &str) -> Failure {
     }
 }
 
-/// The value of a header; the names in `headers` are lower case.
-pub fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
-    headers.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str())
-}
-
-/// The host's id of the request.
-pub fn request_id(headers: &[(String, String)]) -> Option<String> {
-    ["request-id", "x-request-id"].iter().find_map(|n| header(headers, n)).map(str::to_owned)
-}
-
-/// The wait that the host asks for, in seconds: `retry-after-ms`, or `retry-after` as seconds or date. Negative or
-/// past is 0, what can't be read is `None`.
-pub fn retry_after(headers: &[(String, String)], now: f64) -> Option<f64> {
-    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|x| x.is_finite());
-    let millis = header(headers, "retry-after-ms").and_then(number).map(|ms| ms / 1000.0);
-    let wait = millis.or_else(|| {
-        let text = header(headers, "retry-after")?;
-        number(text).or_else(|| imf_date(text.trim()).map(|at| at - now))
-    })?;
-    Some(wait.max(0.0))
-}
-
-const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-
-/// Unix time of an IMF-fixdate (RFC 9110, section 5.6.7): `Wed, 01 Jan 2020 00:00:00 GMT`.
-fn imf_date(text: &str) -> Option<f64> {
-    let (_, rest) = text.split_once(", ")?;
-    let parts: Vec<&str> = rest.split(' ').collect();
-    let [day, month, year, clock, "GMT"] = parts.as_slice() else { return None };
-    let month = MONTHS.iter().position(|m| m == month)? as i64 + 1;
-    let (day, year) = (day.parse::<i64>().ok()?, year.parse::<i64>().ok()?);
-    let clock: Vec<i64> = clock.split(':').map(|p| p.parse().ok()).collect::<Option<_>>()?;
-    let [hour, minute, second] = clock.as_slice() else { return None };
-    let sane = (1..=31).contains(&day) && (1970..10_000).contains(&year) && (0..24).contains(hour) && (0..60).contains(minute);
-    if !sane || !(0..=60).contains(second) {
-        return None;
-    }
-    Some((days_since_1970(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second) as f64)
-}
-
-/// Days of a date of the Gregorian calendar, counted from March so that the leap day comes last.
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let (y, m) = if month <= 2 { (year - 1, month + 9) } else { (year, month - 3) };
-    let leap_days = y / 4 - y / 100 + y / 400;
-    y * 365 + leap_days + (m * 153 + 2) / 5 + day - 1 - 719_468
-}
-
 /// The present Unix time in seconds.
 pub fn now() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64())
@@ -409,7 +364,10 @@ mod tests {
     fn b16_a_quota_code_in_a_stream_is_a_spend_cap() {
         let f = from_stream(&json!({"error": {"message": "no quota", "code": "insufficient_quota"}}));
         assert_eq!((f.class, f.message.as_str()), (FailureClass::SpendCap, "no quota"));
-        assert_eq!(response(429, r#"{"error":{"code":"insufficient_quota","message":"m"}}"#).class, FailureClass::SpendCap);
+        assert_eq!(
+            response(429, r#"{"error":{"code":"insufficient_quota","message":"m"}}"#).class,
+            FailureClass::SpendCap
+        );
     }
 
     #[test]
@@ -426,21 +384,6 @@ mod tests {
     }
 
     #[test]
-    fn b23_retry_after_in_all_its_forms() {
-        let at = 1_577_836_800.0;
-        let date = "Wed, 01 Jan 2020 00:00:00 GMT";
-        assert_eq!(retry_after(&headers("retry-after", date), at + 5.0), Some(0.0));
-        assert_eq!(retry_after(&headers("retry-after", date), at - 5.0), Some(5.0));
-        assert_eq!(retry_after(&headers("retry-after", "Thu, 29 Feb 2024 12:30:45 GMT"), 1_709_209_845.0), Some(0.0));
-        assert_eq!(retry_after(&headers("retry-after", "-5"), at), Some(0.0));
-        assert_eq!(retry_after(&headers("retry-after", "soon"), at), None);
-        assert_eq!(retry_after(&headers("retry-after", "1.5"), at), Some(1.5));
-        assert_eq!(retry_after(&headers("retry-after-ms", "250"), at), Some(0.25));
-        assert_eq!(retry_after(&headers("retry-after", "NaN"), at), None);
-        assert_eq!(retry_after(&headers("retry-after", "Mi, 99 Jan 2020 00:00:00 GMT"), at), None);
-    }
-
-    #[test]
     fn b25_a_rate_limit_is_never_an_overflow() {
         let body = r#"{"error":{"message":"too many tokens per minute, maximum context length is shared"}}"#;
         assert_eq!(response(429, body).class, FailureClass::RateLimit);
@@ -449,7 +392,8 @@ mod tests {
 
     #[test]
     fn b46_a_failed_generation_is_kept() {
-        let f = response(400, r#"{"error":{"code":"tool_use_failed","failed_generation":"<function=f>{}","message":"m"}}"#);
+        let f =
+            response(400, r#"{"error":{"code":"tool_use_failed","failed_generation":"<function=f>{}","message":"m"}}"#);
         assert_eq!(f.class, FailureClass::Provider);
         assert_eq!(f.error_type.as_deref(), Some("tool_use_failed"));
         assert_eq!(f.what.as_deref(), Some("<function=f>{}"));
@@ -479,7 +423,10 @@ mod tests {
         }
         assert_eq!(response(400, &json!({"error": texts[0]}).to_string()).tokens, Some(201_000));
         assert_eq!(response(413, "").class, FailureClass::ContextOverflow);
-        assert_eq!(response(400, r#"{"error":{"code":"context_length_exceeded"}}"#).class, FailureClass::ContextOverflow);
+        assert_eq!(
+            response(400, r#"{"error":{"code":"context_length_exceeded"}}"#).class,
+            FailureClass::ContextOverflow
+        );
     }
 
     #[test]
@@ -508,7 +455,8 @@ mod tests {
 
     #[test]
     fn b88_a_redirect_names_origins_only() {
-        let f = from_response(307, &headers("location", "http://evil.test/p?key=1"), "", "https://api.test/v1?q=2", 0.0);
+        let f =
+            from_response(307, &headers("location", "http://evil.test/p?key=1"), "", "https://api.test/v1?q=2", 0.0);
         assert_eq!(f.class, FailureClass::Redirect);
         assert_eq!(f.what.as_deref(), Some("https://api.test -> http://evil.test"));
         assert!(!f.message.contains("key") || !f.message.contains("?"));

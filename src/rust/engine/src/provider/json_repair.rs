@@ -105,7 +105,8 @@ impl<'a> Parser<'a> {
 
     fn scalar(&mut self) -> Result<Value, BadJson> {
         let rest = self.text.get(self.at..).unwrap_or_default();
-        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))).unwrap_or(rest.len());
+        let end =
+            rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))).unwrap_or(rest.len());
         let word = rest.get(..end).unwrap_or_default();
         let value = serde_json::from_str(word).map_err(|_| self.bad("a value can't be read"))?;
         self.at += end;
@@ -325,8 +326,10 @@ mod tests {
 
     #[test]
     fn a_lone_surrogate_or_nul_is_the_replacement_character() {
-        assert_eq!(parse(r#"["\ud800","\ude00x","\ud800\ud83d\ude00","\u0000"]"#).unwrap(),
-            json!(["\u{fffd}", "\u{fffd}x", "\u{fffd}\u{1f600}", "\u{fffd}"]));
+        assert_eq!(
+            parse(r#"["\ud800","\ude00x","\ud800\ud83d\ude00","\u0000"]"#).unwrap(),
+            json!(["\u{fffd}", "\u{fffd}x", "\u{fffd}\u{1f600}", "\u{fffd}"])
+        );
     }
 
     #[test]

@@ -11,8 +11,13 @@ pub mod completions;
 pub mod endpoint;
 pub mod fake;
 pub mod failure;
+pub mod headers;
 pub mod http;
 pub mod json_repair;
 pub mod normalise;
 pub mod retry;
 pub mod sse;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod http_tests;

@@ -60,7 +60,9 @@ impl Policy {
 /// True for failures that may be gone at the next attempt. Decided by class and status, never by the text.
 pub fn may_be_retried(failure: &Failure) -> bool {
     match failure.class {
-        FailureClass::RateLimit | FailureClass::Overloaded | FailureClass::Network | FailureClass::TimeoutConnect => true,
+        FailureClass::RateLimit | FailureClass::Overloaded | FailureClass::Network | FailureClass::TimeoutConnect => {
+            true
+        }
         FailureClass::Provider => failure.status.is_some_and(|s| matches!(s, 408 | 409) || s >= 500),
         _ => false,
     }
@@ -112,13 +114,26 @@ mod tests {
     fn what_may_be_retried() {
         use FailureClass::*;
         let yes = [
-            (RateLimit, None), (Overloaded, Some(503)), (Network, None), (TimeoutConnect, None),
-            (Provider, Some(408)), (Provider, Some(409)), (Provider, Some(500)),
+            (RateLimit, None),
+            (Overloaded, Some(503)),
+            (Network, None),
+            (TimeoutConnect, None),
+            (Provider, Some(408)),
+            (Provider, Some(409)),
+            (Provider, Some(500)),
         ];
         let no = [
-            (Provider, Some(400)), (Provider, None), (SpendCap, Some(429)), (Billing, None), (Redirect, Some(307)),
-            (TimeoutFirstByte, None), (TimeoutIdle, None), (Auth, Some(401)), (ContextOverflow, Some(400)),
-            (Aborted, None), (Internal, None),
+            (Provider, Some(400)),
+            (Provider, None),
+            (SpendCap, Some(429)),
+            (Billing, None),
+            (Redirect, Some(307)),
+            (TimeoutFirstByte, None),
+            (TimeoutIdle, None),
+            (Auth, Some(401)),
+            (ContextOverflow, Some(400)),
+            (Aborted, None),
+            (Internal, None),
         ];
         for (class, status) in yes {
             assert!(may_be_retried(&failure(class, status, None)), "{class:?}");

@@ -84,7 +84,9 @@ mod tests {
 
     #[test]
     fn base64_has_the_vectors_of_its_standard() {
-        for (text, encoded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("foobar", "Zm9vYmFy")] {
+        for (text, encoded) in
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("foobar", "Zm9vYmFy")]
+        {
             assert_eq!(base64(text.as_bytes(), false), encoded);
         }
         assert_eq!(base64(&[0xfb, 0xff], true), "-_8=");

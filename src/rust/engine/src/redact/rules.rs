@@ -32,12 +32,20 @@ const RULES: &[Rule] = &[
     Rule { name: "anthropic_key", pattern: r"(?-u:\b)sk-ant-[A-Za-z0-9_-]{16,}", check: any },
     Rule { name: "api_key", pattern: r"(?-u:\b)sk-[A-Za-z0-9_-]{20,}", check: looks_random },
     Rule { name: "google_key", pattern: r"(?-u:\b)AIza[A-Za-z0-9_-]{30,}", check: any },
-    Rule { name: "github_token", pattern: r"(?-u:\b)(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{22,})", check: any },
+    Rule {
+        name: "github_token",
+        pattern: r"(?-u:\b)(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{22,})",
+        check: any,
+    },
     Rule { name: "slack_token", pattern: r"(?-u:\b)xox[a-z]-[A-Za-z0-9-]{10,}", check: any },
     Rule { name: "huggingface_token", pattern: r"(?-u:\b)hf_[A-Za-z0-9]{30,}", check: any },
     Rule { name: "aws_key", pattern: r"(?-u:\b)AKIA[0-9A-Z]{16}(?-u:\b)", check: any },
     Rule { name: "jwt", pattern: r"(?-u:\b)eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}", check: any },
-    Rule { name: "credentials", pattern: r"(?i-u:\b(?:bearer|basic)[ \t]+)([A-Za-z0-9._~+/=-]{16,})", check: looks_random },
+    Rule {
+        name: "credentials",
+        pattern: r"(?i-u:\b(?:bearer|basic)[ \t]+)([A-Za-z0-9._~+/=-]{16,})",
+        check: looks_random,
+    },
     Rule { name: "url_password", pattern: r"://[^\s/:@\[\]]{0,256}:([^\s/@\[\]]{3,256})@", check: any },
     Rule {
         name: "named_secret",
@@ -47,7 +55,8 @@ const RULES: &[Rule] = &[
 ];
 
 static SET: LazyLock<Option<RegexSet>> = LazyLock::new(|| RegexSet::new(RULES.iter().map(|r| r.pattern)).ok());
-static PATTERNS: LazyLock<Vec<Option<Regex>>> = LazyLock::new(|| RULES.iter().map(|r| Regex::new(r.pattern).ok()).collect());
+static PATTERNS: LazyLock<Vec<Option<Regex>>> =
+    LazyLock::new(|| RULES.iter().map(|r| Regex::new(r.pattern).ok()).collect());
 
 /// Replaces what the rules find.
 pub(super) fn redact(text: Cow<'_, str>) -> Cow<'_, str> {
@@ -82,9 +91,32 @@ fn apply(rule: &Rule, pattern: &Regex, text: &str) -> Option<String> {
 
 /// What secrets of the rules begin with, lower case: a text that ends in part of one may go on as a secret.
 pub(super) const TRIGGERS: &[&str] = &[
-    "-----begin ", "sk-", "aiza", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "xox", "hf_", "akia", "eyj",
-    "bearer ", "basic ", "://", "api_key", "api-key", "apikey", "access_key", "access-key", "accesskey", "secret",
-    "token", "password", "passwd",
+    "-----begin ",
+    "sk-",
+    "aiza",
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
+    "github_pat_",
+    "xox",
+    "hf_",
+    "akia",
+    "eyj",
+    "bearer ",
+    "basic ",
+    "://",
+    "api_key",
+    "api-key",
+    "apikey",
+    "access_key",
+    "access-key",
+    "accesskey",
+    "secret",
+    "token",
+    "password",
+    "passwd",
 ];
 
 /// An end of a text that is, or may become, a secret of a rule.

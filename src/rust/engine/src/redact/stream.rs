@@ -160,7 +160,10 @@ mod tests {
         let text = format!("a -----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY----- b", "MIIB\n".repeat(3000));
         for size in [1, 7, 500, 100_000] {
             let out = stream(&Redactor::default(), &text, size);
-            assert!(!out.contains("MIIB") && out.starts_with("a [secret:private_key]") && out.ends_with(" b"), "{size}: {out}");
+            assert!(
+                !out.contains("MIIB") && out.starts_with("a [secret:private_key]") && out.ends_with(" b"),
+                "{size}: {out}"
+            );
         }
     }
 

@@ -253,7 +253,13 @@ mod tests {
     }
 
     fn call(id: &str) -> Block {
-        Block::ToolCall { id: id.into(), name: "f".into(), arguments: json!({}), raw_arguments: None, thought_signature: None }
+        Block::ToolCall {
+            id: id.into(),
+            name: "f".into(),
+            arguments: json!({}),
+            raw_arguments: None,
+            thought_signature: None,
+        }
     }
 
     fn result(id: &str, content: Vec<Block>) -> Message {
@@ -324,14 +330,36 @@ mod tests {
 
     #[test]
     fn images_of_results_follow_the_whole_group_in_one_message() {
-        let image = || Block::Image { mime: "image/png".into(), data: "QUJD".into(), source: "plot".into(), width: None, height: None };
-        let e = encoder(target(), &[reply(vec![call("k"), call("l")]), result("k", vec![image()]), result("l", vec![Block::text("t"), image()])]);
+        let image = || Block::Image {
+            mime: "image/png".into(),
+            data: "QUJD".into(),
+            source: "plot".into(),
+            width: None,
+            height: None,
+        };
+        let e = encoder(
+            target(),
+            &[
+                reply(vec![call("k"), call("l")]),
+                result("k", vec![image()]),
+                result("l", vec![Block::text("t"), image()]),
+            ],
+        );
         assert_eq!(shape(&e), ["assistant:-", "tool:(see the image below)", "tool:t", "user:3 parts"]);
     }
 
     #[test]
     fn results_without_a_call_are_dropped() {
-        let e = encoder(target(), &[result("x", vec![]), reply(vec![call("k")]), result("y", vec![]), result("k", vec![Block::text("1")]), result("k", vec![])]);
+        let e = encoder(
+            target(),
+            &[
+                result("x", vec![]),
+                reply(vec![call("k")]),
+                result("y", vec![]),
+                result("k", vec![Block::text("1")]),
+                result("k", vec![]),
+            ],
+        );
         assert_eq!(shape(&e), ["assistant:-", "tool:1"]);
     }
 

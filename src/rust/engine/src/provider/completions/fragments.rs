@@ -44,6 +44,11 @@ impl<'a> Fragment<'a> {
             arguments: function.get("arguments").filter(|a| !a.is_null()),
         }
     }
+
+    /// True for a fragment that can't begin a call.
+    fn is_more(&self) -> bool {
+        self.id.is_none() && self.name.is_none()
+    }
 }
 
 impl Fragments {
@@ -85,9 +90,14 @@ impl Fragments {
     fn find(&self, f: Fragment<'_>, assembly: &Assembly) -> Option<usize> {
         let latest = |test: &dyn Fn(&Key) -> bool| self.keys.iter().rposition(test);
         match (f.index, f.id) {
-            (Some(index), _) => latest(&|k| k.index == Some(index)).filter(|n| !self.is_other_call(*n, f, assembly)),
+            (Some(index), _) => {
+                let same = latest(&|k| k.index == Some(index));
+                // A server that numbers only the later fragments means the call it began.
+                let begun = || if f.is_more() { latest(&|k| k.index.is_none()) } else { None };
+                same.or_else(begun).filter(|n| !self.is_other_call(*n, f, assembly))
+            }
             (None, Some(id)) => latest(&|k| k.id.as_deref() == Some(id)),
-            (None, None) if f.name.is_some() => None,
+            (None, None) if !f.is_more() => None,
             (None, None) => self.keys.len().checked_sub(1),
         }
     }

@@ -11,3 +11,10 @@ mod wire_message;
 pub use encoder::{Encoder, Target};
 pub use params::{Params, Returns, System, ToolChoice, tool_declaration};
 pub use reader::{Options, Reader};
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+pub(crate) mod fixture_tests;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod reader_tests;

@@ -15,7 +15,8 @@ pub struct System {
 impl System {
     /// Both tiers as one text; empty without any.
     pub fn text(&self) -> String {
-        let tiers: Vec<&str> = [&self.t0, &self.t1].into_iter().map(String::as_str).filter(|t| !t.trim().is_empty()).collect();
+        let tiers: Vec<&str> =
+            [&self.t0, &self.t1].into_iter().map(String::as_str).filter(|t| !t.trim().is_empty()).collect();
         tiers.join("\n\n")
     }
 }
@@ -83,7 +84,10 @@ impl Params {
         let mut set = |name: &str, value: Value| {
             out.insert(name.to_owned(), value);
         };
-        if has_tools && compat.supports_tool_choice && let Some(choice) = choice(&self.tool_choice) {
+        if has_tools
+            && compat.supports_tool_choice
+            && let Some(choice) = choice(&self.tool_choice)
+        {
             set("tool_choice", choice);
         }
         set("stream", json!(self.stream));
@@ -139,7 +143,13 @@ const DIALECTS: &[Dialect] = &[
     Dialect { name: "deepseek", fields: |on, _| json!({"thinking": {"type": switch(on)}}), effort: true },
     Dialect {
         name: "zai",
-        fields: |on, _| if on { json!({"thinking": {"type": "enabled", "clear_thinking": false}}) } else { json!({"thinking": {"type": "disabled"}}) },
+        fields: |on, _| {
+            if on {
+                json!({"thinking": {"type": "enabled", "clear_thinking": false}})
+            } else {
+                json!({"thinking": {"type": "disabled"}})
+            }
+        },
         effort: false,
     },
     Dialect { name: "qwen", fields: |on, _| json!({"enable_thinking": on}), effort: false },
@@ -218,7 +228,11 @@ mod tests {
                 json!({"thinking": {"type": "enabled"}, "reasoning_effort": "low"}),
                 json!({"thinking": {"type": "disabled"}}),
             ),
-            ("zai", json!({"thinking": {"type": "enabled", "clear_thinking": false}}), json!({"thinking": {"type": "disabled"}})),
+            (
+                "zai",
+                json!({"thinking": {"type": "enabled", "clear_thinking": false}}),
+                json!({"thinking": {"type": "disabled"}}),
+            ),
             ("qwen", json!({"enable_thinking": true}), json!({"enable_thinking": false})),
             (
                 "qwen-chat-template",

@@ -283,7 +283,8 @@ fn error_in<'a>(chunk: &'a Value, choice: Option<&'a Value>) -> Option<&'a Value
         return Some(error);
     }
     let is_error = ["type", "object"].iter().any(|n| chunk.get(n).and_then(Value::as_str) == Some("error"));
-    let bare = chunk.get("choices").is_none() && ["message", "detail"].iter().any(|n| chunk.get(n).filter(says).is_some());
+    let bare =
+        chunk.get("choices").is_none() && ["message", "detail"].iter().any(|n| chunk.get(n).filter(says).is_some());
     (is_error || bare).then_some(chunk)
 }
 

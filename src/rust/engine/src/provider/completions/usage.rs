@@ -5,7 +5,7 @@ use crate::value::Value;
 
 const CACHE_READ: &[&str] = &["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens", "/cached_tokens"];
 const CACHE_WRITE: &[&str] = &["/prompt_tokens_details/cache_write_tokens", "/cache_creation_input_tokens"];
-const REASONING: &[&str] = &["/completion_tokens_details/reasoning_tokens", "/reasoning_tokens"];
+const REASONING: &[&str] = &["/completion_tokens_details/reasoning_tokens"];
 
 /// Where a chunk may hold its usage, beside the choice.
 const PLACES: &[&str] = &["/usage", "/x_groq/usage"];
@@ -71,9 +71,13 @@ mod tests {
 
     #[test]
     fn reasoning_counted_beside_the_completion_is_output_too() {
-        let u = read(&json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 22, "completion_tokens_details": {"reasoning_tokens": 7}}));
+        let u = read(
+            &json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 22, "completion_tokens_details": {"reasoning_tokens": 7}}),
+        );
         assert_eq!((u.output, u.reasoning), (Some(12), Some(7)));
-        let u = read(&json!({"prompt_tokens": 10, "completion_tokens": 12, "total_tokens": 22, "completion_tokens_details": {"reasoning_tokens": 7}}));
+        let u = read(
+            &json!({"prompt_tokens": 10, "completion_tokens": 12, "total_tokens": 22, "completion_tokens_details": {"reasoning_tokens": 7}}),
+        );
         assert_eq!(u.output, Some(12));
     }
 

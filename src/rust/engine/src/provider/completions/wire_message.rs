@@ -140,7 +140,9 @@ pub(super) fn wire_id<'a>(id: &'a str, rule: &str) -> Cow<'a, str> {
         if id.len() == 9 && id.bytes().all(|c| c.is_ascii_alphanumeric()) {
             return Cow::Borrowed(id);
         }
-        return Cow::Owned(digest().iter().take(9).map(|b| ALNUM[usize::from(*b) % ALNUM.len()]).map(char::from).collect());
+        return Cow::Owned(
+            digest().iter().take(9).map(|b| ALNUM[usize::from(*b) % ALNUM.len()]).map(char::from).collect(),
+        );
     }
     if (1..=ID_LIMIT).contains(&id.len()) && id.bytes().all(plain) {
         return Cow::Borrowed(id);
@@ -198,7 +200,8 @@ mod tests {
 
     #[test]
     fn b71_arguments_go_back_as_they_came() {
-        let sent = |raw| assistant(&[tool_call(raw)], &target()).unwrap()["tool_calls"][0]["function"]["arguments"].clone();
+        let sent =
+            |raw| assistant(&[tool_call(raw)], &target()).unwrap()["tool_calls"][0]["function"]["arguments"].clone();
         assert_eq!(sent(Some(r#"{"a" : 1}"#)), r#"{"a" : 1}"#);
         assert_eq!(sent(Some(r#"{"a": 76561198003753554123456}"#)), r#"{"a": 76561198003753554123456}"#);
         assert_eq!(sent(Some(r#"{"a":"#)), r#"{"a":1}"#);
@@ -252,7 +255,13 @@ mod tests {
 
     #[test]
     fn images_are_parts_or_a_note() {
-        let image = Block::Image { mime: "image/png".into(), data: "QUJD".into(), source: "file".into(), width: None, height: None };
+        let image = Block::Image {
+            mime: "image/png".into(),
+            data: "QUJD".into(),
+            source: "file".into(),
+            width: None,
+            height: None,
+        };
         let blocks = [Block::text("look"), image];
         let parts = user_content(&blocks, true).unwrap();
         assert_eq!(parts[1], json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"}}));

@@ -105,7 +105,7 @@ call_handler <- function(step) {
 reply_of <- function(left, result, step) {
   if (left == "value") return(value_reply(result, step))
   if (left != "condition") return(list(type = left))
-  if (inherits(result, "gptr_timeout") || is_time_limit(result, step$timeout)) return(list(type = "timeout"))
+  if (!is.null(step$timeout) && is_time_limit(one_message(result))) return(list(type = "timeout"))
   list(type = "condition", class = class(result), message = one_message(result))
 }
 
@@ -119,18 +119,18 @@ one_message <- function(cond) {
 within_bound <- function(seconds, expr) {
   if (is.null(seconds)) return(expr)
   setTimeLimit(elapsed = seconds, transient = TRUE)
-  on.exit(setTimeLimit())
+  on.exit({
+    setTimeLimit()
+    rearm_outer()
+  })
   expr
-}
-
-is_time_limit <- function(cond, seconds) {
-  !is.null(seconds) && grepl(gettext("reached elapsed time limit", domain = "R"), one_message(cond), fixed = TRUE)
 }
 
 apply_handler <- function(fn, step) {
   args <- step$args
   switch(step$style,
     with_ctx = do.call(fn, c(unname(args), list(new_ctx())), quote = TRUE),
+    ctx_first = do.call(fn, c(list(new_ctx()), unname(args)), quote = TRUE),
     plain = do.call(fn, unname(args), quote = TRUE),
     host = do.call(fn, host_args(step$host_args), quote = TRUE)
   )
@@ -158,10 +158,23 @@ tool_reply <- function(value, call) {
 
 # The function in field `field` of a record's spec; NULL when the record's session is gone.
 handler_function <- function(record, field, home = NULL) {
+  if (identical(record, "host")) return(host_services[[field]])
   specs <- spec_home(home)
   fn <- if (is.null(specs)) NULL else specs[[record]][[field]]
   if (is.function(fn)) fn else NULL
 }
+
+# What the engine asks of R itself.
+host_services <- list(
+  # The first of these environment variables that is set.
+  environment = function(...) {
+    for (name in c(...)) {
+      value <- Sys.getenv(name)
+      if (nzchar(value)) return(list(name = name, value = enc2utf8(value)))
+    }
+    NULL
+  }
+)
 
 # The environment that holds specs: the process's, or that of one session.
 spec_home <- function(session = NULL) {
@@ -176,7 +189,7 @@ spec_home <- function(session = NULL) {
 push_frame <- function(step) {
   frame <- list(
     session = step$session, run = step$run, call = step$call, role = step$role, owner = step$owner,
-    model_code = isTRUE(step$model_code)
+    model_code = isTRUE(step$model_code), probe = step$probe
   )
   the$frames <- c(the$frames, list(frame))
 }

@@ -36,10 +36,14 @@ names.gptr_gateway <- function(x) member_names(NULL)
 #' @export
 names.gptr_ns <- function(x) member_names(unclass(x)$path)
 
-#' @exportS3Method utils::.DollarNames
+#' @importFrom utils .DollarNames
+#' @method .DollarNames gptr_gateway
+#' @export
 .DollarNames.gptr_gateway <- function(x, pattern = "") complete_names(names(x), pattern)
 
-#' @exportS3Method utils::.DollarNames
+#' @importFrom utils .DollarNames
+#' @method .DollarNames gptr_ns
+#' @export
 .DollarNames.gptr_ns <- function(x, pattern = "") complete_names(names(x), pattern)
 
 complete_names <- function(found, pattern) {

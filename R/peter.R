@@ -312,7 +312,7 @@ said <- function(call, home, source, frame) {
     text = enc2utf8(call$prompt),
     source = if (!is.null(frame)) "parent" else source,
     attached = lapply(call$context, function(item) {
-      list(name = item$name, text = enc2utf8(paste(describe_attached(item$value), collapse = "\n")))
+      list(name = item$name, text = enc2utf8(paste(attached_facts(item$value), collapse = "\n")))
     })
   )
 }

@@ -37,3 +37,29 @@ r_tool_description <- paste(
   "Code that would end, pause or hang the session (q(), browser(), readline(), menu() and the",
   "like) is refused before it runs. Hand an object back as the result of the task with",
   "gptr_return(x).")
+
+# The built-in tool: what it evaluates in plan mode stays in a scratch environment that is dropped.
+r_tool <- function() {
+  spec <- r_tool_spec()
+  evaluate <- spec$execute
+  spec$execute <- function(input, ctx) {
+    if (!identical(ctx$mode(), "plan")) return(evaluate(input, ctx))
+    evaluate(input, list(envir = new.env(parent = ctx$envir), eval_state = ctx$eval_state))
+  }
+  spec$risk <- function(input, ctx) code_risk_facts(input$code, ctx$envir)
+  do.call(gptr_tool, spec)
+}
+
+# What the engine needs to know of code before it runs: the facts of its text, and which of the names in it are bound
+# in the home, with their sizes. Nothing is evaluated.
+code_risk_facts <- function(code, envir) {
+  facts <- code_facts(code)
+  names <- unique(as.character(c(lapply(facts$assigns, function(a) a$name), unlist(facts$symbols))))
+  bound <- names[vapply(names, exists, NA, envir = envir, inherits = FALSE)]
+  kinds <- binding_kinds(envir, bound)
+  sizes <- lapply(seq_along(bound), function(i) if (kinds[[i]] == "value") bound_bytes(bound[[i]], envir) else 0)
+  facts$existing <- stats::setNames(sizes, bound)
+  facts
+}
+
+bound_bytes <- function(name, envir) estimate_bytes(get(name, envir = envir, inherits = FALSE))$bytes

@@ -100,7 +100,9 @@ names.gptr_session <- function(x) c(session_accessors, names(live_children(x)))
 #' @export
 length.gptr_session <- function(x) 1L
 
-#' @exportS3Method utils::.DollarNames
+#' @importFrom utils .DollarNames
+#' @method .DollarNames gptr_session
+#' @export
 .DollarNames.gptr_session <- function(x, pattern = "") {
   found <- names(x)
   found[startsWith(found, sub("^\\^", "", pattern))]
@@ -137,7 +139,8 @@ format.gptr_session <- function(x, ...) x$text
 #' @export
 as.character.gptr_session <- function(x, ...) x$text
 
-#' @exportS3Method utils::str
+#' @importFrom utils str
+#' @export
 str.gptr_session <- function(object, ...) {
   cat("<gptr_session ", object$id, " | ", object$kind, " | ", object$status, " | ", object$turns, " turns | ",
     object$model, ">\n", sep = "")

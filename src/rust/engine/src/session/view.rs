@@ -21,6 +21,7 @@ impl Session {
             "status" => json!(state.status.as_str()),
             "reason" => json!(state.reason),
             "turns" => json!(state.turns),
+            "queued" => json!(state.queue.len()),
             "model" => json!(state.model.reference()),
             "mode" => json!(state.mode.as_str()),
             "kind" => json!(self.kind),

@@ -103,7 +103,8 @@ member_function <- function(path, found) {
   label <- paste(path, collapse = "$")
   member <- function() NULL
   formals(member) <- shape
-  body(member) <- bquote(.(call_member)(.(path), .(supplied)(environment(), .(label))))
+  # The arguments may have any name: the body calls a function object, not one that is looked up from their frame.
+  body(member) <- as.call(list(member_caller(path, label, shape)))
   environment(member) <- baseenv()
   structure(member, class = c("gptr_member", "function"), tool = found$key, spec = spec,
     signature = member_signature(label, shape, found))
@@ -120,28 +121,27 @@ schema_formals <- function(rows) {
 member_signature <- function(label, shape, found) {
   if (!is.null(found$signature)) return(found$signature)
   parts <- vapply(names(shape), function(name) {
-    value <- shape[[name]]
-    if (identical(value, quote(expr = ))) name else paste(name, "=", paste(deparse(value), collapse = " "))
+    if (identical(shape[[name]], quote(expr = ))) name else paste(name, "=", paste(deparse(shape[[name]]), collapse = " "))
   }, "")
   sentence <- found$sentence
   paste0("peter$", label, "(", paste(parts, collapse = ", "), ")", if (nzchar(sentence)) paste0("  # ", sentence))
 }
 
-# The arguments that a call of a member gave, evaluated, by name. A required one that is missing is an error.
-supplied <- function(frame, label) {
-  names <- setdiff(ls(frame, all.names = TRUE, sorted = FALSE), "...")
-  shape <- formals(sys.function(-1L))
-  given <- list()
-  for (name in names(shape)) {
-    if (name == "...") {
-      given <- c(given, eval(quote(list(...)), frame))
-    } else if (!eval(call("missing", as.name(name)), frame)) {
-      given[name] <- list(get(name, envir = frame, inherits = FALSE))
-    } else if (identical(shape[[name]], quote(expr = ))) {
-      gptr_abort("invalid_argument", paste0("peter$", label, "(): argument `", name, "` is missing."), arg = name)
-    }
+member_caller <- function(path, label, shape) {
+  names <- names(shape)
+  required <- names[names != "..." & vapply(shape, identical, NA, quote(expr = ))]
+  function() {
+    frame <- parent.frame()
+    check_arguments_given(paste0("peter$", label), frame, required)
+    call_member(path, supplied(frame, names))
   }
-  given
+}
+
+# The arguments that a call gave, by name; NULL counts as given.
+supplied <- function(frame, names) {
+  here <- Filter(function(name) name != "..." && !argument_missing(frame, name), names)
+  values <- stats::setNames(lapply(here, get, envir = frame, inherits = FALSE), here)
+  if ("..." %in% names) c(values, eval(as.call(list(list, quote(...))), frame)) else values
 }
 
 call_member <- function(path, args) {

@@ -106,10 +106,17 @@ gptr_prompt <- function(x = NULL, preset = NULL, tokens = TRUE) {
   structure(
     list(
       system = view$system, tools_json = view$tools_json, first_message = view$first_message,
-      sections = rows_frame(view$sections, list(name = "", tier = "", tokens = 0)),
+      sections = section_rows(view$sections),
       total_tokens = or_na(view$total_tokens, NA_real_), lines = unlist(view$lines)
     ),
     class = "gptr_prompt_view", preset = view$preset, tool_names = as.character(unlist(view$tool_names))
+  )
+}
+
+section_rows <- function(columns) {
+  data.frame(
+    name = as.character(unlist(columns$name)), tier = as.character(unlist(columns$tier)),
+    tokens = vapply(columns$tokens, function(n) as.numeric(or_na(n, NA)), 0)
   )
 }
 

@@ -72,7 +72,7 @@ impl Check {
             return vec![Row::new(&target, "spec.class", false, "must be a spec, see gptr_spec()")];
         }
         let mut rows = vec![Row::new(&target, "spec.class", true, "")];
-        let valid = match self.engine.validate(&self.registry, &self.spec) {
+        let valid = match self.engine.validate(&self.registry, None, &self.spec) {
             Ok(valid) => valid,
             Err(error) => {
                 let c = error.condition();

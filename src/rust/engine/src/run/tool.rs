@@ -12,8 +12,7 @@ use crate::hook::Answer;
 use crate::meaning::Role;
 use crate::message::Message;
 use crate::provider::json_repair;
-use crate::registry::admission;
-use crate::registry::store::{Record, Snapshot};
+use crate::registry::store::{Found, Record, Snapshot};
 use crate::reply::{Exit, HostReply};
 use crate::schema::Schema;
 use crate::task::CallStyle;
@@ -68,21 +67,22 @@ impl Finished {
     }
 }
 
-/// The tool record for a name on the wire, or for a key; hidden ones are not found.
-pub fn find(snapshot: &Snapshot, name: &str, nested: bool) -> Option<Rc<Record>> {
+/// The tool for a name on the wire, or for a key; hidden ones are not found.
+pub fn find(snapshot: &Snapshot, name: &str, nested: bool) -> Found {
     let offered = |r: &Rc<Record>| r.text("exposure") != Some("hidden");
-    if let Some(record) = snapshot.winner("tool", name).filter(offered) {
-        return (nested || record.has_function("execute")).then_some(record);
+    let callable = |r: &Rc<Record>| r.has_function("execute");
+    match snapshot.find("tool", name) {
+        Found::Record(record) if offered(&record) => Found::of(Some(record).filter(|r| nested || callable(r))),
+        Found::Lazy(load) => Found::Lazy(load),
+        _ => Found::of(snapshot.tool_on_wire(name).filter(callable)),
     }
-    let by_wire = |r: &Rc<Record>| offered(r) && r.has_function("execute") && admission::record_wire_name(r) == name;
-    snapshot.list("tool").into_iter().find(by_wire)
 }
 
 impl Scene {
     /// Makes a call. Nothing fails: whatever goes wrong is an error result.
     pub async fn perform(&self, request: CallRequest) -> Finished {
-        let snapshot = self.snapshot();
-        let record = find(&snapshot, &request.name, request.nested.is_some());
+        let record = self.find(|snapshot| find(snapshot, &request.name, request.nested.is_some())).await;
+        let snapshot = self.settled(|s| s.pending("policy")).await;
         let key = record.as_ref().map_or(request.name.clone(), |r| r.key.clone());
         let (input, broken) = read_input(&request.input);
         let start = json!({"tool_call_id": request.id, "tool_name": key, "input": input});

@@ -123,14 +123,19 @@ print.gptr_session <- function(x, ...) {
 }
 
 session_footer <- function(x) {
-  usage <- x$usage
-  counts <- usage[c("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")]
   turns <- x$turns
   parts <- c(
     x$status, x$model, paste(turns, if (turns == 1L) "turn" else "turns"),
-    paste(format_count(sum(unlist(counts))), "tokens"), format_cost(x$cost), x$id
+    paste(format_count(total_tokens(x$usage)), "tokens"), format_cost(x$cost), x$id
   )
   paste(parts, collapse = if (l10n_info()[["UTF-8"]]) " \u00b7 " else " . ")
+}
+
+# Input, output and what caches read and wrote; NA when a host did not report input or output. Hosts without a cache
+# do not report one.
+total_tokens <- function(usage) {
+  cached <- unlist(usage[c("cache_read", "cache_write_5m", "cache_write_1h")])
+  sum(usage$input, usage$output) + sum(cached, na.rm = TRUE)
 }
 
 #' @export

@@ -128,7 +128,7 @@ session_footer <- function(x) {
   turns <- x$turns
   parts <- c(
     x$status, x$model, paste(turns, if (turns == 1L) "turn" else "turns"),
-    paste(format_count(sum(unlist(counts))), "tokens"), format_cost(x$cost), x$id
+    paste(short_count(sum(unlist(counts))), "tokens"), format_cost(x$cost), x$id
   )
   paste(parts, collapse = if (l10n_info()[["UTF-8"]]) " \u00b7 " else " . ")
 }

@@ -269,9 +269,9 @@ first_session <- function(call, home, frame) {
   ready()
   args <- list(
     parent = if (is.null(parent)) NULL else session_data(parent)$id,
-    mode = call[["mode"]] %||% getOption("gptr.mode"), settings = settings, preset = call$opts$preset,
-    model = if (is.character(call[["mode"]]l)) call[["mode"]]l else NULL,
-    default_model = if (inherits(call[["mode"]]l, "gptr_spec")) "" else default_model_option(),
+    mode = call[["mode"]] %||% (if (is.null(parent)) getOption("gptr.mode")), settings = settings, preset = call$opts$preset,
+    model = if (is.character(call$model)) call$model else NULL,
+    default_model = if (inherits(call$model, "gptr_spec")) "" else default_model_option(),
     system = call$opts$system, thinking = call$opts$thinking
   )
   session <- new_session(home, args)
@@ -297,7 +297,7 @@ default_model_option <- function() {
 # Model and mode as this call gives them.
 choose <- function(session, call) {
   ptr <- session_data(session)$ptr
-  reference <- call[["mode"]]l
+  reference <- call$model
   if (inherits(reference, "gptr_spec")) {
     add_session_record(session, reference)
     reference <- reference$name

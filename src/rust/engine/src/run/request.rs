@@ -492,6 +492,9 @@ fn request_failure(message: &str) -> Failure {
 }
 
 fn read_headers(v: &HostValue) -> Result<Vec<(String, String)>, &'static str> {
+    if v.is_empty() {
+        return Ok(Vec::new());
+    }
     let names = v.names.as_ref().ok_or("must be named")?;
     let values: Option<Vec<String>> = match &v.data {
         HostData::Character(x) => x.iter().cloned().collect(),

@@ -40,13 +40,13 @@ peter <- function(..., model = NULL, mode = NULL, skills = NULL, plugins = NULL,
   refuse_later(list(skills = skills, plugins = plugins, agents = agents, parallel = parallel, budget = budget))
   exprs <- as.list(substitute(list(...)))[-1L]
   call <- read_dots(exprs, function(i) ...elt(i), names(exprs) %||% rep("", length(exprs)), prompt)
-  call$mode <- bare_choice(substitute(mode), function() mode, "mode", modes())
-  call$model <- bare_model(substitute(model), function() model)
-  call$extensions <- as_list_of(extensions)
-  call$tools <- check_tools(as_list_of(tools))
-  call$opts <- check_opts(.opts)
-  call$envir <- if (missing(envir)) NULL else check_environment(envir)
-  call$caller <- parent.frame()
+  # Every field is there, also when it is NULL: `$` on a list would take `call$model` for a missing `call$mode`.
+  call <- c(call, list(
+    mode = bare_choice(substitute(mode), function() mode, "mode", modes()),
+    model = bare_model(substitute(model), function() model),
+    extensions = as_list_of(extensions), tools = check_tools(as_list_of(tools)), opts = check_opts(.opts),
+    envir = if (missing(envir)) NULL else check_environment(envir), caller = parent.frame()
+  ))
   if (is.null(call$prompt)) no_console()
   call$prompt <- interpolate(call, call$envir %||% call$caller)
   begin(call, run = .run)

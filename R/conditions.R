@@ -7,12 +7,6 @@ engine <- function(x) {
   stop(engine_condition(x))
 }
 
-# Raises an error that came as data. Named arguments become fields of the condition, in place of those of the engine.
-raise <- function(x, ...) {
-  x$fields <- utils::modifyList(as.list(unclass(x$fields)), list(...))
-  stop(engine_condition(x))
-}
-
 engine_condition <- function(x) {
   fields <- unclass(x$fields)
   if (!is.null(fields$parent)) {

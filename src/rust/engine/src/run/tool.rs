@@ -301,7 +301,7 @@ fn read_input(input: &CallInput) -> (Value, Option<String>) {
     match json_repair::parse(text) {
         Ok(value) if value.is_object() => (value, None),
         Ok(value) => (json!({"INVALID_JSON": value.to_string()}), Some("must be one JSON object".into())),
-        Err(problem) => (json!({"INVALID_JSON": text}), Some(format!("not valid JSON ({problem})"))),
+        Err(problem) => (json!({"INVALID_JSON": text}), Some(problem.to_string())),
     }
 }
 

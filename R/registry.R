@@ -10,7 +10,7 @@
 gptr_api <- function() {
   ready()
   structure(
-    list(version = package_version("1.0"), features = unlist(engine(.Call(wrap__engine_features)))),
+    list(version = package_version("1.0"), features = unlist(engine(.Call(wrap__engine_features, NULL)))),
     class = "gptr_api"
   )
 }
@@ -65,7 +65,7 @@ no_factory <- function(action) {
 
 # Stores a spec in the engine and its closures here. Returns the record's id.
 add_record <- function(spec, origin, specs = the$specs) {
-  added <- engine(.Call(wrap__registry_add, spec_for_engine(spec), origin, fake_state(spec)))
+  added <- engine(.Call(wrap__registry_add, spec_for_engine(spec), origin, fake_state(spec), FALSE))
   specs[[added$id]] <- add_generated(apply_patch(spec, added$patch), added$generate)
   the$listing <- NULL
   forget(added$released)
@@ -161,21 +161,20 @@ gptr_registry <- function(kind = NULL, diagnostics = FALSE) {
   }
   version <- .Call(wrap__registry_version)
   if (is.null(kind) && identical(the$listing$version, version)) return(the$listing$rows)
-  rows <- engine(.Call(wrap__registry_list, kind))
-  rows <- rows_frame(rows, list(
-    kind = "", name = "", source = "", rank = 0L, state = "", tokens = 0, experimental = TRUE
-  ))
-  class(rows) <- c("gptr_registry", "data.frame")
+  rows <- columns_frame(engine(.Call(wrap__registry_list, kind)), "gptr_registry")
   if (is.null(kind)) the$listing <- list(version = version, rows = rows)
   rows
 }
 
+# A data frame from columns of one length.
+columns_frame <- function(columns, class) {
+  structure(columns, row.names = .set_row_names(length(columns[[1L]])), class = c(class, "data.frame"))
+}
+
 diagnostics_frame <- function() {
-  rows <- engine(.Call(wrap__registry_diagnostics))
-  rows <- rows_frame(rows, list(time = 0, source = "", event = "", class = "", message = ""))
-  rows$time <- as.POSIXct(rows$time, origin = "1970-01-01")
-  class(rows) <- c("gptr_diagnostics", "data.frame")
-  rows
+  columns <- engine(.Call(wrap__registry_diagnostics))
+  columns$time <- as.POSIXct(columns$time, origin = "1970-01-01")
+  columns_frame(columns, "gptr_diagnostics")
 }
 
 #' Read extensions and configuration again
@@ -192,7 +191,7 @@ gptr_reload <- function() {
   control_guard("gptr_reload")
   ready()
   the$listing <- NULL
-  invisible(engine(.Call(wrap__registry_reload)))
+  invisible(engine(.Call(wrap__registry_reload))$generation)
 }
 
 # Registers the built-ins, once, when the registry is first needed.

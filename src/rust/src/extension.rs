@@ -2,7 +2,7 @@
 
 use extendr_api::prelude::*;
 use gptr_engine::extension::{self, Staged};
-use gptr_engine::registry::origin::Origin;
+use gptr_engine::registry::origin::{Origin, Place};
 use gptr_engine::registry::placeholder::promises;
 use gptr_engine::value::{Value, json};
 
@@ -46,11 +46,12 @@ fn ext_activate_begin(load: f64) -> Robj {
 }
 
 /// Registers a spec through an API object: staged while the factory runs, at once afterwards. A spec of a kind that R
-/// validates is only taken when that was done.
+/// validates is only taken when that was done. `place` is NULL or list(file, line).
 #[extendr]
-fn ext_register(load: f64, spec: Robj, fake: Robj, validated: Robj) -> Robj {
+fn ext_register(load: f64, spec: Robj, fake: Robj, validated: Robj, place: Robj) -> Robj {
     guarded(|| {
-        let staged = extension::register(&engine(), load as u64, &host_value(&spec), attachment(&fake), flag(&validated))?;
+        let (spec, place) = (host_value(&spec), Place::read(&host_value(&place)));
+        let staged = extension::register(&engine(), load as u64, &spec, attachment(&fake), place, flag(&validated))?;
         match staged {
             Staged::Now(added) => Ok(registered(&added)),
             Staged::Ask(validator) => Ok(ask(&validator)),

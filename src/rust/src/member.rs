@@ -77,7 +77,7 @@ fn task_member(session: ExternalPtr<SessionHandle>, path: Robj, args: Robj, id: 
         };
         let call = member::MemberCall {
             key,
-            input: member::descriptor(&host_value(&args)),
+            input: host_value(&args),
             args: id.to_owned(),
             outer: host_value(&outer).as_str().map(str::to_owned),
             from_model_code: model_code,

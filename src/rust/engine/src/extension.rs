@@ -7,6 +7,7 @@ use std::rc::Rc;
 use crate::engine::{API_VERSION, Engine, Registered, Registering};
 use crate::error::Error;
 use crate::registry::kind::{Kind, Validator};
+use crate::registry::origin::Place;
 use crate::registry::placeholder::{Promise, placeholder};
 use crate::registry::requirement;
 use crate::registry::store::{Origin, Registry, already_defined};
@@ -42,6 +43,8 @@ struct Waiting {
     token: String,
     spec: HostValue,
     attachment: Option<Rc<dyn Any>>,
+    /// Where it was registered, when that is known better than for the whole load.
+    place: Option<Place>,
     /// The kind that it defines.
     kind: Option<Rc<Kind>>,
 }
@@ -128,7 +131,7 @@ pub fn is_admitted(engine: &Engine, origin: &Origin) -> bool {
         return true;
     }
     let message = format!("{} is turned off by a filter and was not loaded", origin.extension);
-    engine.registry.diagnose(&origin.source, "load", "filtered", &message);
+    engine.registry.diagnose(&origin.extension, "load", "filtered", &message);
     false
 }
 
@@ -212,11 +215,12 @@ fn in_state(engine: &Engine, number: u64, state: State) -> bool {
 pub fn settle(engine: &Engine, number: u64, problem: Option<&str>) {
     let left = {
         let loads = engine.loads.borrow();
-        loads.get(&number).filter(|l| matches!(l.state, State::Declared | State::Staging)).map(|l| l.origin.source.clone())
+        let half = loads.get(&number).filter(|l| matches!(l.state, State::Declared | State::Staging));
+        half.map(|l| l.origin.extension.clone())
     };
-    if let Some(source) = left {
+    if let Some(extension) = left {
         rollback(engine, number);
-        engine.registry.diagnose(&source, "load", "error", problem.unwrap_or("the extension was not activated"));
+        engine.registry.diagnose(&extension, "load", "error", problem.unwrap_or("the extension was not activated"));
     }
 }
 
@@ -229,14 +233,16 @@ pub fn register(
     number: u64,
     spec: &HostValue,
     attachment: Option<Rc<dyn Any>>,
+    place: Option<Place>,
     checked: bool,
 ) -> Result<Staged, Error> {
     current(engine, number)?;
-    let (registry, origin) = {
+    let (registry, mut origin) = {
         let loads = engine.loads.borrow();
         let load = loads.get(&number).ok_or_else(unknown)?;
         (load.registry.clone(), load.origin.clone())
     };
+    origin.place = place.or(origin.place);
     if !in_state(engine, number, State::Staging) {
         return Ok(match engine.register(&registry, spec, origin, attachment, checked)? {
             Registering::Done(registered) => Staged::Now(registered),
@@ -258,7 +264,7 @@ pub fn register(
     let token = format!("t{}", load.tokens);
     let validator = Validator { record: None, home: origin.session, token: Some(token.clone()) };
     let defined = defines.then(|| Rc::new(Kind::defined_by(&valid.spec, &origin.source, validator)));
-    load.staged.push(Waiting { token: token.clone(), spec: valid.spec, attachment, kind: defined });
+    load.staged.push(Waiting { token: token.clone(), spec: valid.spec, attachment, place: origin.place, kind: defined });
     Ok(Staged::Later { token, patch: valid.patch, generate: valid.generate, consumed: kind.consumed })
 }
 
@@ -301,7 +307,8 @@ fn commit_staged(engine: &Engine, number: u64) -> Result<Value, Error> {
     staged.sort_by_key(|w| w.kind.is_none());
     let mut rows = Vec::new();
     for waiting in staged {
-        match engine.register(&registry, &waiting.spec, origin.clone(), waiting.attachment, true)? {
+        let origin = Origin { place: waiting.place, ..origin.clone() };
+        match engine.register(&registry, &waiting.spec, origin, waiting.attachment, true)? {
             Registering::Done(added) => rows.push(json!({"token": waiting.token, "id": added.record.id})),
             Registering::Ask(_) => return Err(Error::internal("a staged spec was not validated")),
         }
@@ -314,18 +321,18 @@ fn commit_staged(engine: &Engine, number: u64) -> Result<Value, Error> {
 }
 
 fn report_missing(engine: &Engine, number: u64, registry: &Registry) {
-    let (source, promised) = {
+    let (extension, promised) = {
         let loads = engine.loads.borrow();
         let Some(load) = loads.get(&number).filter(|l| !l.promised.is_empty()) else { return };
-        (load.origin.source.clone(), load.promised.clone())
+        (load.origin.extension.clone(), load.promised.clone())
     };
     let made = registry.records_of_load(number);
     let is_made = |p: &Promise| {
         made.iter().any(|r| r.kind == p.kind && (r.key == p.key || (r.kind == "hook" && r.text("event") == Some(&p.key))))
     };
     for missing in promised.iter().filter(|p| !is_made(p)) {
-        let message = format!("{source} promised the {} '{}' and did not register it", missing.kind, missing.key);
-        registry.diagnose(&source, "activate", "missing_provided", &message);
+        let message = format!("{extension} promised the {} '{}' and did not register it", missing.kind, missing.key);
+        registry.diagnose(&extension, "activate", "missing_provided", &message);
     }
 }
 

@@ -95,7 +95,7 @@ pub fn why(registry: &Registry, name: &str, session: Option<&str>) -> HostValue 
         ("source", texts(|e| &e.record.source)),
         ("rank", HostData::Integer(rows.iter().map(|e| Some(i32::from(e.record.rank))).collect()).into()),
         ("state", texts(|e| e.state)),
-        ("file", HostData::Character(rows.iter().map(|e| e.record.place.as_ref().map(|p| p.0.clone())).collect()).into()),
+        ("file", HostData::Character(rows.iter().map(|e| e.record.place.as_ref().map(|p| p.file.clone())).collect()).into()),
         ("line", HostData::Integer(rows.iter().map(|e| line_of(&e.record)).collect()).into()),
         ("loaded", HostData::Double(rows.iter().map(|e| Some(e.record.time)).collect()).into()),
         ("extension", texts(|e| &e.record.extension)),
@@ -106,7 +106,7 @@ pub fn why(registry: &Registry, name: &str, session: Option<&str>) -> HostValue 
 }
 
 fn line_of(record: &Record) -> Option<i32> {
-    record.place.as_ref().and_then(|(_, line)| i32::try_from(*line).ok())
+    record.place.as_ref().and_then(|p| i32::try_from(p.line?).ok())
 }
 
 struct Explained {
@@ -119,9 +119,9 @@ struct Explained {
 
 /// The records of one kind and key, in the order in which they count.
 fn explain(snapshot: &Snapshot, kind: &Kind, mut same: Vec<Rc<Record>>) -> Vec<Explained> {
-    let listed = snapshot.list(&kind.name);
+    let listed = if kind.is_additive() { snapshot.list(&kind.name) } else { Vec::new() };
     let place = |r: &Rc<Record>| listed.iter().position(|l| Rc::ptr_eq(l, r)).unwrap_or(usize::MAX);
-    same.sort_by_key(|r| (snapshot.is_disabled(r), if kind.is_additive() { place(r) } else { 0 }, r.precedence()));
+    same.sort_by_key(|r| (snapshot.is_disabled(r), place(r), r.precedence()));
     let enabled: Vec<Rc<Record>> = same.iter().filter(|r| !snapshot.is_disabled(r)).cloned().collect();
     same.into_iter()
         .map(|record| {

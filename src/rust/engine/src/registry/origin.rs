@@ -22,7 +22,24 @@ pub struct Origin {
     /// The load of an extension.
     pub load: Option<u64>,
     /// File and line.
-    pub place: Option<(String, u32)>,
+    pub place: Option<Place>,
+}
+
+/// Where in a file something was registered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub file: String,
+    /// The line, when it is known.
+    pub line: Option<u32>,
+}
+
+impl Place {
+    /// Reads list(`file`, `line`); the line may be NA.
+    pub fn read(v: &HostValue) -> Option<Self> {
+        let line = v.field("line").and_then(HostValue::as_number).filter(|x| *x >= 1.0).map(|x| x as u32);
+        Some(Place { file: v.field("file")?.as_str()?.to_owned(), line })
+    }
 }
 
 impl Origin {
@@ -63,9 +80,7 @@ impl Origin {
         if source == "session" && session.is_none() {
             return Err(session_error("NULL"));
         }
-        let place = v.field("place").and_then(|p| {
-            Some((p.field("file")?.as_str()?.to_owned(), p.field("line")?.as_number()? as u32))
-        });
+        let place = v.field("place").and_then(Place::read);
         let extension = v.field("extension").and_then(HostValue::as_str).unwrap_or(&source).to_owned();
         Ok(Origin { rank, source, extension, session, load: None, place })
     }

@@ -5,7 +5,7 @@ use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 use super::kind::Kind;
-use super::origin::Origin;
+use super::origin::{Origin, Place};
 use super::tokens;
 use crate::error::Error;
 use crate::hook::Matcher;
@@ -48,7 +48,7 @@ pub struct Record {
     /// What the host gave along that is no spec field, e.g. the state of a fake provider.
     pub attachment: Option<Rc<dyn Any>>,
     /// Where it was registered: file and line, when known.
-    pub place: Option<(String, u32)>,
+    pub place: Option<Place>,
     /// Seconds since 1970 at registration.
     pub time: f64,
     tokens: OnceCell<u64>,

@@ -320,7 +320,7 @@ impl World {
             let frame = self.frames.last();
             let call = member::MemberCall {
                 key: record.map_or_else(|| key.to_owned(), |r| r.key.clone()),
-                input: input.clone(),
+                input: host(input),
                 args: "m1".into(),
                 outer: frame.and_then(|f| f.call.clone()),
                 from_model_code: frame.is_some_and(|f| f.model_code),

@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod host;
+pub mod invariants;
 pub mod spec;
 pub mod table;
 
@@ -11,6 +12,14 @@ use gptr_engine::error::Error;
 use gptr_engine::value::Value;
 use host::{Left, World};
 use table::{Say, Table};
+
+/// A world for the head of a table.
+///
+/// # Panics
+/// When the table can't be read.
+pub fn world(text: &str) -> World {
+    Table::parse(text).and_then(|table| World::new(&table)).unwrap_or_else(|e| panic!("{e}"))
+}
 
 /// Plays the table in a file of `tests/tables`.
 ///

@@ -92,19 +92,36 @@ pub enum CallStyle {
     CtxFirst,
     /// `f(args...)`.
     Plain,
-    /// `f(name = value, ...)` with host objects that the host keeps under this id.
-    HostArgs { id: String },
+    /// `f(name = value, ...)` with host objects.
+    HostArgs {
+        /// What the host keeps them under.
+        id: String,
+    },
 }
 
 /// What a task needs next.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "steps are few and are handed over one by one")]
 pub enum Step {
     /// Call a closure, then [`Task::reply`].
-    Call { id: u64, call: Call },
+    Call {
+        /// For the reply.
+        id: u64,
+        /// What to call.
+        call: Call,
+    },
     /// Ask the person, then [`Task::reply`].
-    Ask { id: u64, question: Value },
+    Ask {
+        /// For the reply.
+        id: u64,
+        /// What to show, and which answers there are.
+        question: Value,
+    },
     /// Show something to the person.
-    Show { event: Value },
+    Show {
+        /// `type`, and what that type needs.
+        event: Value,
+    },
     /// I/O is in flight: [`Task::wait`], then [`Task::next`].
     Wait,
     /// The task ended.
@@ -279,10 +296,12 @@ impl Host {
     }
 }
 
+type Outcome = Result<Value, Error>;
+
 /// An operation of the engine under way.
 pub struct Task {
-    future: Option<Pin<Box<dyn Future<Output = Result<Value, Error>>>>>,
-    outcome: Option<Result<Value, Error>>,
+    future: Option<Pin<Box<dyn Future<Output = Outcome>>>>,
+    outcome: Option<Outcome>,
     host: Host,
     waker: Arc<TaskWaker>,
     open: Vec<u64>,
@@ -305,6 +324,7 @@ impl Task {
     }
 
     /// What the task needs next. After `Done` it stays done.
+    #[allow(clippy::should_implement_trait, reason = "an iterator ends, a task goes on to say that it is done")]
     pub fn next(&mut self) -> Step {
         if let Some(step) = self.pop() {
             return step;

@@ -1,14 +1,14 @@
 //! A run: requests, tool calls, boundaries, until the model is done or something ends it.
 
 pub mod check;
-pub mod freeze;
+pub(crate) mod freeze;
 pub mod member;
 pub mod models;
-pub mod permission;
-pub mod request;
-pub mod scene;
-pub mod tool;
-pub mod tool_result;
+pub(crate) mod permission;
+pub(crate) mod request;
+pub(crate) mod scene;
+pub(crate) mod tool;
+pub(crate) mod tool_result;
 
 use std::cell::RefCell;
 use std::collections::HashMap;

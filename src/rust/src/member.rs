@@ -66,9 +66,11 @@ fn task_member(session: ExternalPtr<SessionHandle>, path: Robj, args: Robj, id: 
         let snapshot = engine().registry.snapshot(Some(&session.id));
         let record = member::resolve(&snapshot, &path_of(&path))?
             .ok_or_else(|| Error::argument_message("name", "A namespace can't be called."))?;
+        let values = host_value(&args);
         let call = member::MemberCall {
             key: record.key.clone(),
-            input: member::descriptor(&host_value(&args)),
+            input: member::descriptor(&values),
+            problems: member::problems(&engine().registry, &record.id, &values),
             args: id.to_owned(),
             outer: host_value(&outer).as_str().map(str::to_owned),
             from_model_code: model_code,

@@ -157,6 +157,8 @@ pub struct MemberCall {
     pub outer: Option<String>,
     /// True for code that the model wrote.
     pub from_model_code: bool,
+    /// What is wrong with the arguments; see [`problems`].
+    pub problems: Vec<String>,
 }
 
 /// A task that makes the call through the whole pipeline. Its value is `{text}`; the host keeps the member's value.
@@ -178,7 +180,12 @@ pub fn call(engine: &Rc<Engine>, session: &Rc<Session>, call: MemberCall) -> Res
             *count += 1;
             *count
         };
-        let nested = Nested { outer: call.outer, args: call.args, from_model_code: call.from_model_code };
+        let nested = Nested {
+            outer: call.outer,
+            args: call.args,
+            from_model_code: call.from_model_code,
+            problems: call.problems,
+        };
         let request = CallRequest {
             id: format!("{outer}/{k}"),
             name: call.key,

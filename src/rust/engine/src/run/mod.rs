@@ -216,7 +216,7 @@ impl Scene {
                 }
             };
             match self.after_reply(&message).await {
-                Next::Request => self.notify("turn_start", || json!({})).await,
+                Next::Request => {}
                 Next::Settle(settled) => return settled,
             }
             if let Some(steer) = self.session.dequeue(Some(Urgency::Steer)) {
@@ -272,21 +272,24 @@ impl Scene {
         finished
     }
 
-    /// What follows a turn: steers first, then, when the model is done, one follow-up.
+    /// What follows a turn: steers first, then, when the model is done, one follow-up. The host may leave its loop here.
     async fn boundary(&self, done: bool) -> Next {
-        if let Some(steer) = self.session.dequeue(Some(Urgency::Steer)) {
+        if done && self.session.state.borrow().queue.is_empty() {
+            return Next::Settle(Settled::idle());
+        }
+        self.host.rest(json!({"type": "turn_end"})).await;
+        let steer = self.session.dequeue(Some(Urgency::Steer));
+        let input = if steer.is_none() && done { self.session.dequeue(Some(Urgency::FollowUp)) } else { None };
+        if steer.is_some() || input.is_some() {
             self.queue_update().await;
-            self.notify("turn_start", || json!({})).await;
-            self.steer(steer).await;
-            return Next::Request;
         }
-        if !done {
-            return Next::Request;
-        }
-        let Some(input) = self.session.dequeue(Some(Urgency::FollowUp)) else { return Next::Settle(Settled::idle()) };
-        self.queue_update().await;
         self.notify("turn_start", || json!({})).await;
-        self.say(input).await;
+        if let Some(steer) = steer {
+            self.steer(steer).await;
+        }
+        if let Some(input) = input {
+            self.say(input).await;
+        }
         Next::Request
     }
 
@@ -320,7 +323,6 @@ impl Scene {
             json!({"message": message.map(Message::to_json), "results": results})
         })
         .await;
-        self.host.show(json!({"type": "turn_end"}));
     }
 
     async fn blocked(&self, rest: &[ModelCall], message: &Rc<Message>, from: usize, error: Error) -> Next {

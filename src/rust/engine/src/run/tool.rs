@@ -48,6 +48,9 @@ pub struct Nested {
     pub args: String,
     /// True when the code was written by the model.
     pub from_model_code: bool,
+    /// What is wrong with the arguments, which are checked as the host's objects: of a large one the input holds a
+    /// description only.
+    pub problems: Vec<String>,
 }
 
 /// How a call ended.
@@ -114,7 +117,7 @@ impl Scene {
     async fn pipeline(&self, request: &CallRequest, record: &Record, snapshot: &Snapshot, input: Value) -> Finished {
         let key = record.key.as_str();
         let original = input.clone();
-        if let Some(problem) = invalid(record, &input, request.nested.is_some()) {
+        if let Some(problem) = invalid(record, &input, request.nested.as_ref()) {
             return Finished::refused(key, "invalid", format!("Invalid arguments for {key}: {problem}"));
         }
         let input = match self.ask_hooks(request, record, input).await {
@@ -160,7 +163,7 @@ impl Scene {
         if decision != "modify" {
             return Ok(input);
         }
-        match invalid(record, &changed, nested.is_some()) {
+        match invalid(record, &changed, nested) {
             None => Ok(changed),
             Some(problem) => {
                 let text = format!("Invalid arguments for {key}: {problem}");
@@ -305,8 +308,11 @@ fn read_input(input: &CallInput) -> (Value, Option<String>) {
     }
 }
 
-/// What is wrong with an input, in one line. Descriptors of R objects stand for any value.
-fn invalid(record: &Record, input: &Value, nested: bool) -> Option<String> {
+/// What is wrong with an input, in one line. The arguments of a nested call were checked where they are.
+fn invalid(record: &Record, input: &Value, nested: Option<&Nested>) -> Option<String> {
+    if let Some(nested) = nested {
+        return (!nested.problems.is_empty()).then(|| nested.problems.join("; "));
+    }
     let schema: &Schema = record.schema.as_ref()?;
     let Some(fields) = input.as_object() else { return Some("must be one JSON object".into()) };
     let unknown = schema.unknown_arguments(fields);
@@ -315,9 +321,6 @@ fn invalid(record: &Record, input: &Value, nested: bool) -> Option<String> {
         let accepted = if accepted.is_empty() { "none".to_owned() } else { accepted.join(", ") };
         return Some(format!("unknown argument: {} (accepted: {accepted})", unknown.join(", ")));
     }
-    let mut errors = schema.validate(input);
-    if nested {
-        errors.retain(|e| !fields.iter().any(|(name, v)| v.get("$r").is_some() && e.contains(&format!("'{name}"))));
-    }
+    let errors = schema.validate(input);
     (!errors.is_empty()).then(|| errors.join("; "))
 }

@@ -269,7 +269,7 @@ first_session <- function(call, home, frame) {
   ready()
   args <- list(
     parent = if (is.null(parent)) NULL else session_data(parent)$id,
-    mode = call[["mode"]] %||% getOption("gptr.mode"), settings = settings, preset = call$opts$preset,
+    mode = call[["mode"]] %||% (if (is.null(parent)) getOption("gptr.mode")), settings = settings, preset = call$opts$preset,
     model = if (is.character(call$model)) call$model else NULL,
     default_model = if (inherits(call$model, "gptr_spec")) "" else default_model_option(),
     system = call$opts$system, thinking = call$opts$thinking

@@ -68,7 +68,7 @@ fn task_member(session: ExternalPtr<SessionHandle>, path: Robj, args: Robj, id: 
             .ok_or_else(|| Error::argument_message("name", "A namespace can't be called."))?;
         let call = member::MemberCall {
             key: record.key.clone(),
-            input: member::descriptor(&host_value(&args)),
+            input: host_value(&args),
             args: id.to_owned(),
             outer: host_value(&outer).as_str().map(str::to_owned),
             from_model_code: model_code,

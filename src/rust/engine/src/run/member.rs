@@ -114,8 +114,14 @@ fn doc(record: &Record) -> Doc {
 /// What is wrong with the arguments of a person's own call. Of a schema that only repeats the function's formals, R's
 /// own rules for arguments are enough.
 pub fn problems(registry: &Registry, record: &str, args: &HostValue) -> Vec<String> {
-    let Some(record) = registry.record(record) else { return vec!["the member is gone".to_owned()] };
-    let Some(schema) = record.schema.as_ref().filter(|s| !is_derived(&record, s)) else { return Vec::new() };
+    match registry.record(record) {
+        Some(record) => record_problems(&record, args),
+        None => vec!["the member is gone".to_owned()],
+    }
+}
+
+fn record_problems(record: &Record, args: &HostValue) -> Vec<String> {
+    let Some(schema) = record.schema.as_ref().filter(|s| !is_derived(record, s)) else { return Vec::new() };
     let checked = schema.check_host(args);
     let mut problems = checked.errors;
     if let Some(fields) = checked.input.as_object() {
@@ -149,8 +155,8 @@ pub fn descriptor(args: &HostValue) -> Value {
 pub struct MemberCall {
     /// The registry key.
     pub key: String,
-    /// The arguments as the engine sees them: JSON, or descriptors of what stays with the host.
-    pub input: Value,
+    /// The arguments as the host gave them.
+    pub input: HostValue,
     /// The host keeps the arguments under this id.
     pub args: String,
     /// The tool call that the code belongs to.
@@ -167,6 +173,9 @@ pub fn call(engine: &Rc<Engine>, session: &Rc<Session>, call: MemberCall) -> Res
     let Some(running) = session.running.borrow().clone() else {
         return Err(Error::NotAvailable { member: "a member call in a run".into(), provided_by: None });
     };
+    let record = engine.registry.snapshot(Some(&session.id)).winner("tool", &call.key);
+    let problems = record.map_or_else(Vec::new, |r| record_problems(&r, &call.input));
+    let input = descriptor(&call.input);
     let (engine, session) = (engine.clone(), session.clone());
     let bell = engine.bell.clone();
     Ok(Task::new(&bell, move |host| async move {
@@ -178,11 +187,11 @@ pub fn call(engine: &Rc<Engine>, session: &Rc<Session>, call: MemberCall) -> Res
             *count += 1;
             *count
         };
-        let nested = Nested { outer: call.outer, args: call.args, from_model_code: call.from_model_code };
+        let nested = Nested { outer: call.outer, args: call.args, from_model_code: call.from_model_code, problems };
         let request = CallRequest {
             id: format!("{outer}/{k}"),
             name: call.key,
-            input: CallInput::Json(call.input),
+            input: CallInput::Json(input),
             nested: Some(nested),
         };
         let finished = scene.perform(request).await;

@@ -48,6 +48,8 @@ pub struct Nested {
     pub args: String,
     /// True when the code was written by the model.
     pub from_model_code: bool,
+    /// What is wrong with the arguments, checked as R values.
+    pub problems: Vec<String>,
 }
 
 /// How a call ended.
@@ -114,7 +116,11 @@ impl Scene {
     async fn pipeline(&self, request: &CallRequest, record: &Record, snapshot: &Snapshot, input: Value) -> Finished {
         let key = record.key.as_str();
         let original = input.clone();
-        if let Some(problem) = invalid(record, &input, request.nested.is_some()) {
+        let problem = match &request.nested {
+            Some(nested) => (!nested.problems.is_empty()).then(|| nested.problems.join("; ")),
+            None => invalid(record, &input),
+        };
+        if let Some(problem) = problem {
             return Finished::refused(key, "invalid", format!("Invalid arguments for {key}: {problem}"));
         }
         let input = match self.ask_hooks(request, record, input).await {
@@ -160,7 +166,7 @@ impl Scene {
         if decision != "modify" {
             return Ok(input);
         }
-        match invalid(record, &changed, nested.is_some()) {
+        match invalid(record, &changed) {
             None => Ok(changed),
             Some(problem) => {
                 let text = format!("Invalid arguments for {key}: {problem}");
@@ -305,8 +311,8 @@ fn read_input(input: &CallInput) -> (Value, Option<String>) {
     }
 }
 
-/// What is wrong with an input, in one line. Descriptors of R objects stand for any value.
-fn invalid(record: &Record, input: &Value, nested: bool) -> Option<String> {
+/// What is wrong with an input, in one line.
+fn invalid(record: &Record, input: &Value) -> Option<String> {
     let schema: &Schema = record.schema.as_ref()?;
     let Some(fields) = input.as_object() else { return Some("must be one JSON object".into()) };
     let unknown = schema.unknown_arguments(fields);
@@ -315,9 +321,6 @@ fn invalid(record: &Record, input: &Value, nested: bool) -> Option<String> {
         let accepted = if accepted.is_empty() { "none".to_owned() } else { accepted.join(", ") };
         return Some(format!("unknown argument: {} (accepted: {accepted})", unknown.join(", ")));
     }
-    let mut errors = schema.validate(input);
-    if nested {
-        errors.retain(|e| !fields.iter().any(|(name, v)| v.get("$r").is_some() && e.contains(&format!("'{name}"))));
-    }
+    let errors = schema.validate(input);
     (!errors.is_empty()).then(|| errors.join("; "))
 }

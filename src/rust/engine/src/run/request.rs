@@ -77,6 +77,7 @@ impl Scene {
                 Err(failed) => failed,
             };
             let jitter = (clock::now() * 1000.0).fract();
+            let class = failure.class.as_str();
             match policy.decide(failure, attempt, committed, self.run.signal.is_raised(), jitter) {
                 retry::Decision::GiveUp(failure) => {
                     if attempt > 1 {
@@ -91,7 +92,7 @@ impl Scene {
                 }
                 retry::Decision::Retry(delay) => {
                     attempt += 1;
-                    self.notify("retry_start", || json!({"attempt": attempt, "delay": delay})).await;
+                    self.notify("retry_start", || json!({"attempt": attempt, "delay": delay, "class": class})).await;
                     self.host.show(json!({"type": "retry", "text": format!("retrying in {delay:.1} s")}));
                     let pause = self.engine.runtime.sleep(Duration::from_secs_f64(delay));
                     if self.run.signal.unless_raised(pause).await.is_none() {

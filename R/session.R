@@ -21,10 +21,13 @@ new_session <- function(home, args) {
 
 session_data <- function(s) get(".data", envir = s, inherits = FALSE)
 
-# Sessions are known by weak references, so that a dropped one is collected.
+# Sessions are known by weak references, so that a dropped one is collected. Names of collected ones are swept when
+# their number has doubled since the last sweep.
 remember_session <- function(id, session) {
-  for (old in names(the$sessions)) {
-    if (is.null(live_session(old))) rm(list = old, envir = the$sessions)
+  if (length(the$sessions) >= the$sweep_at) {
+    gone <- Filter(function(old) is.null(live_session(old)), names(the$sessions))
+    rm(list = gone, envir = the$sessions)
+    the$sweep_at <- max(64L, 2L * length(the$sessions))
   }
   assign(id, .Call(wrap__weakref_new, session), envir = the$sessions)
 }

@@ -3,8 +3,9 @@
 use crate::message::{Failure, FailureClass};
 use crate::value::{Map, Value, json};
 
-/// Everything that can go wrong, as data. `R/` turns it into a condition of class `gptr_error_<class>`.
+/// Everything that can go wrong, as data. The fields of a variant are those of its condition. `R/` turns it into a condition of class `gptr_error_<class>`.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[allow(missing_docs, reason = "each field is named as in the condition, and the variant says what it is about")]
 pub enum Error {
     /// An argument of a call is wrong. The message is whole; the value itself is never in it.
     #[error("{message}")]

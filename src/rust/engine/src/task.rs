@@ -92,19 +92,36 @@ pub enum CallStyle {
     CtxFirst,
     /// `f(args...)`.
     Plain,
-    /// `f(name = value, ...)` with host objects that the host keeps under this id.
-    HostArgs { id: String },
+    /// `f(name = value, ...)` with host objects.
+    HostArgs {
+        /// What the host keeps them under.
+        id: String,
+    },
 }
 
 /// What a task needs next.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "steps are few and are handed over one by one")]
 pub enum Step {
     /// Call a closure, then [`Task::reply`].
-    Call { id: u64, call: Call },
+    Call {
+        /// For the reply.
+        id: u64,
+        /// What to call.
+        call: Call,
+    },
     /// Ask the person, then [`Task::reply`].
-    Ask { id: u64, question: Value },
+    Ask {
+        /// For the reply.
+        id: u64,
+        /// What to show, and which answers there are.
+        question: Value,
+    },
     /// Show something to the person.
-    Show { event: Value },
+    Show {
+        /// `type`, and what that type needs.
+        event: Value,
+    },
     /// I/O is in flight: [`Task::wait`], then [`Task::next`].
     Wait,
     /// The task ended.
@@ -255,6 +272,20 @@ impl Host {
         self.push(Step::Show { event });
     }
 
+    /// Shows something and lets the host leave its loop there: the task goes on when it is driven again.
+    pub async fn rest(&self, event: Value) {
+        self.show(event);
+        let mut rested = false;
+        std::future::poll_fn(move |cx| {
+            if std::mem::replace(&mut rested, true) {
+                return Poll::Ready(());
+            }
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
+    }
+
     /// The signal that stops the task.
     pub fn signal(&self) -> &Signal {
         &self.signal
@@ -279,10 +310,12 @@ impl Host {
     }
 }
 
+type Outcome = Result<Value, Error>;
+
 /// An operation of the engine under way.
 pub struct Task {
-    future: Option<Pin<Box<dyn Future<Output = Result<Value, Error>>>>>,
-    outcome: Option<Result<Value, Error>>,
+    future: Option<Pin<Box<dyn Future<Output = Outcome>>>>,
+    outcome: Option<Outcome>,
     host: Host,
     waker: Arc<TaskWaker>,
     open: Vec<u64>,
@@ -305,6 +338,7 @@ impl Task {
     }
 
     /// What the task needs next. After `Done` it stays done.
+    #[allow(clippy::should_implement_trait, reason = "an iterator ends, a task goes on to say that it is done")]
     pub fn next(&mut self) -> Step {
         if let Some(step) = self.pop() {
             return step;
@@ -423,6 +457,20 @@ mod tests {
         task.reply(id, HostReply::Value(HostValue::from(42)));
         assert_eq!(task.next(), Step::Done(Ok(json!(42))));
         assert_eq!(task.next(), Step::Done(Ok(json!(42))));
+    }
+
+    #[test]
+    fn a_task_that_rests_does_nothing_until_it_is_driven_on() {
+        let bell = Arc::new(Bell::default());
+        let mut task = Task::new(&bell, |host| async move {
+            host.rest(json!("here")).await;
+            host.show(json!("after"));
+            Ok(json!(1))
+        });
+        assert_eq!(task.next(), Step::Show { event: json!("here") });
+        assert!(task.is_ready());
+        assert_eq!(task.next(), Step::Show { event: json!("after") });
+        assert_eq!(task.next(), Step::Done(Ok(json!(1))));
     }
 
     #[test]

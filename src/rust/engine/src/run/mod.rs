@@ -1,14 +1,14 @@
 //! A run: requests, tool calls, boundaries, until the model is done or something ends it.
 
 pub mod check;
-pub mod freeze;
+pub(crate) mod freeze;
 pub mod member;
 pub mod models;
-pub mod permission;
-pub mod request;
-pub mod scene;
-pub mod tool;
-pub mod tool_result;
+pub(crate) mod permission;
+pub(crate) mod request;
+pub(crate) mod scene;
+pub(crate) mod tool;
+pub(crate) mod tool_result;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -269,7 +269,10 @@ impl Scene {
             };
             match self.after_reply(&message).await {
                 Next::Request if left == 0 => return self.at_limit(limit),
-                Next::Request => self.next_turn().await,
+                Next::Request => {
+                    self.host.rest(json!({"type": "turn_end"})).await;
+                    self.next_turn().await;
+                }
                 Next::Settle(settled) => return settled,
             }
         }
@@ -381,7 +384,6 @@ impl Scene {
             json!({"message": message.map(Message::to_json), "results": results})
         })
         .await;
-        self.host.show(json!({"type": "turn_end"}));
     }
 
     async fn blocked(&self, rest: &[ModelCall], message: &Rc<Message>, from: usize, error: Error) -> Next {

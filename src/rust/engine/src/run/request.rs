@@ -16,7 +16,7 @@ use crate::provider::completions::{Encoder, Options, Params, Reader, System, Tar
 use crate::provider::endpoint::Endpoint;
 use crate::provider::fake::{self, Act, Fake, Question};
 use crate::provider::http::{ReplyStream, Timeouts};
-use crate::provider::{failure, retry};
+use crate::provider::retry;
 use crate::redact::StreamRedactor;
 use crate::registry::store::Record;
 use crate::session::Frozen;
@@ -87,6 +87,7 @@ impl Scene {
             };
             let class = failure.class.as_str();
             let jitter = (clock::now() * 1000.0).fract();
+            let class = failure.class.as_str();
             match policy.decide(failure, attempt, committed, self.run.signal.is_raised(), jitter) {
                 retry::Decision::GiveUp(failure) => {
                     if attempt > 1 {
@@ -577,9 +578,4 @@ fn usage_row(scene: &Scene, a: &Assistant, began: f64, took: f64) -> Value {
         "tier": Value::Null, "stop_reason": a.stop_reason.as_str(), "started": began, "seconds": took,
         "estimated": u.estimated, "multiplier": 1.0
     })
-}
-
-/// A failure of this program's own, for a request that could not be made.
-pub fn unmade(provider: &str, model: &str, message: &str) -> Error {
-    Error::Provider { provider: provider.into(), model: model.into(), failure: Box::new(failure::internal(message)) }
 }

@@ -1,7 +1,7 @@
 //! A conversation: its state, its messages, and what a model is shown of them.
 
-pub mod history;
-pub mod view;
+pub(crate) mod history;
+pub(crate) mod view;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};

@@ -30,6 +30,7 @@ gptr_api <- function() {
 #' @section Conditions: `gptr_error_invalid_argument` (`arg` is `spec`) for anything but a spec,
 #'   `gptr_error_invalid_spec` (`kind`, `name`, `field`, `problem`) for a spec that was altered or is not admitted,
 #'   `gptr_error_permission` in code that the model wrote.
+#' @seealso [gptr_registry()] lists records, [gptr_check()] tries a spec first.
 #' @examples
 #' off <- gptr_register(gptr_prompt_section("units", "Report every quantity with its unit.", tier = "T1"))
 #' gptr_registry("prompt_section")
@@ -178,10 +179,11 @@ diagnostics_frame <- function() {
   rows
 }
 
-#' Read extensions and configuration again
+#' Start a new generation of extensions
 #'
-#' Starts a new generation: API objects that extensions kept are stale from now on. Existing sessions keep their frozen
-#' prompt; records of the user stay.
+#' API objects that extensions kept are stale from now on: using one raises `gptr_error_stale_api`. Existing sessions
+#' keep their frozen prompt; records of the user stay. There are no extension folders and no configuration files to read
+#' again in this version.
 #'
 #' @return The new generation, an integer, invisibly.
 #' @section Conditions: `gptr_error_permission` in code that the model wrote.

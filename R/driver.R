@@ -6,6 +6,7 @@
 the <- new.env(parent = emptyenv())
 the$specs <- new.env(parent = emptyenv())
 the$sessions <- new.env(parent = emptyenv())
+the$sweep_at <- 64L
 the$frames <- list()
 the$last <- NULL
 the$listing <- NULL

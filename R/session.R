@@ -21,10 +21,13 @@ new_session <- function(home, args) {
 
 session_data <- function(s) get(".data", envir = s, inherits = FALSE)
 
-# Sessions are known by weak references, so that a dropped one is collected.
+# Sessions are known by weak references, so that a dropped one is collected. Names of collected ones are swept when
+# their number has doubled since the last sweep.
 remember_session <- function(id, session) {
-  for (old in names(the$sessions)) {
-    if (is.null(live_session(old))) rm(list = old, envir = the$sessions)
+  if (length(the$sessions) >= the$sweep_at) {
+    gone <- Filter(function(old) is.null(live_session(old)), names(the$sessions))
+    rm(list = gone, envir = the$sessions)
+    the$sweep_at <- max(64L, 2L * length(the$sessions))
   }
   assign(id, .Call(wrap__weakref_new, session), envir = the$sessions)
 }
@@ -123,14 +126,19 @@ print.gptr_session <- function(x, ...) {
 }
 
 session_footer <- function(x) {
-  usage <- x$usage
-  counts <- usage[c("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")]
   turns <- x$turns
   parts <- c(
     x$status, x$model, paste(turns, if (turns == 1L) "turn" else "turns"),
-    paste(short_count(sum(unlist(counts))), "tokens"), format_cost(x$cost), x$id
+    paste(short_count(total_tokens(x$usage)), "tokens"), format_cost(x$cost), x$id
   )
   paste(parts, collapse = if (l10n_info()[["UTF-8"]]) " \u00b7 " else " . ")
+}
+
+# Input, output and what caches read and wrote; NA when a host did not report input or output. Hosts without a cache
+# do not report one.
+total_tokens <- function(usage) {
+  cached <- unlist(usage[c("cache_read", "cache_write_5m", "cache_write_1h")])
+  sum(usage$input, usage$output) + sum(cached, na.rm = TRUE)
 }
 
 #' @export

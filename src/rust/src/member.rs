@@ -69,8 +69,7 @@ fn task_member(session: ExternalPtr<SessionHandle>, path: Robj, args: Robj, id: 
         let values = host_value(&args);
         let call = member::MemberCall {
             key: record.key.clone(),
-            input: member::descriptor(&values),
-            problems: member::problems(&engine().registry, &record.id, &values),
+            input: host_value(&args),
             args: id.to_owned(),
             outer: host_value(&outer).as_str().map(str::to_owned),
             from_model_code: model_code,

@@ -3,6 +3,7 @@
 use extendr_api::prelude::*;
 use extendr_ffi::SEXP;
 
+#[allow(improper_ctypes, reason = "SEXP is a pointer that only R looks behind")]
 unsafe extern "C" {
     fn gptr_weakref_make(key: SEXP) -> SEXP;
     fn gptr_weakref_get(reference: SEXP) -> SEXP;

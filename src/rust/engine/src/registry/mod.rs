@@ -1,10 +1,10 @@
 //! The registry: kinds, specs and their validation.
 
-pub mod admission;
-pub mod field;
-pub mod kind;
-pub mod requirement;
+pub(crate) mod admission;
+pub(crate) mod field;
+pub(crate) mod kind;
+pub(crate) mod requirement;
 mod rules;
 pub mod store;
-pub mod tokens;
+pub(crate) mod tokens;
 pub mod validate;

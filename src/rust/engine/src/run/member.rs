@@ -13,7 +13,7 @@ use crate::registry::store::{Record, Registry, Snapshot};
 use crate::schema::{Schema, formals_of, from_formals};
 use crate::session::Session;
 use crate::task::Task;
-use crate::value::{HostData, HostValue, Value, json};
+use crate::value::{HostData, HostValue, Signature, Value, json};
 
 /// The names below a namespace, or at the top: members and namespaces in byte order.
 pub fn names(snapshot: &Snapshot, namespace: Option<&str>) -> Vec<String> {
@@ -114,8 +114,17 @@ fn doc(record: &Record) -> Doc {
 /// What is wrong with the arguments of a person's own call. Of a schema that only repeats the function's formals, R's
 /// own rules for arguments are enough.
 pub fn problems(registry: &Registry, record: &str, args: &HostValue) -> Vec<String> {
-    let Some(record) = registry.record(record) else { return vec!["the member is gone".to_owned()] };
-    let Some(schema) = record.schema.as_ref().filter(|s| !is_derived(&record, s)) else { return Vec::new() };
+    match registry.record(record) {
+        Some(record) => record_problems(&record, args),
+        None => vec!["the member is gone".to_owned()],
+    }
+}
+
+fn record_problems(record: &Record, args: &HostValue) -> Vec<String> {
+    let Some(schema) = record.schema.as_ref() else { return Vec::new() };
+    if let Some(signature) = derived_from(record, schema) {
+        return misnamed(signature, args);
+    }
     let checked = schema.check_host(args);
     let mut problems = checked.errors;
     if let Some(fields) = checked.input.as_object() {
@@ -124,11 +133,23 @@ pub fn problems(registry: &Registry, record: &str, args: &HostValue) -> Vec<Stri
     problems
 }
 
-fn is_derived(record: &Record, schema: &Schema) -> bool {
+/// The function whose formals are all that the schema says.
+fn derived_from<'a>(record: &'a Record, schema: &Schema) -> Option<&'a Signature> {
     match record.spec.field("fun").map(|f| &f.data) {
-        Some(HostData::Function(signature)) => from_formals(signature) == *schema.json(),
-        _ => false,
+        Some(HostData::Function(signature)) if from_formals(signature) == *schema.json() => Some(signature),
+        _ => None,
     }
+}
+
+/// Arguments that a function does not have, or needs and did not get.
+fn misnamed(signature: &Signature, args: &HostValue) -> Vec<String> {
+    let given: Vec<&str> = args.names.iter().flatten().map(String::as_str).collect();
+    let has = |name: &str| signature.formals.iter().any(|f| f.name == name);
+    let unknown = given.iter().filter(|name| !signature.has_dots() && !name.is_empty() && !has(name));
+    let missing = signature.formals.iter().filter(|f| f.required && f.name != "..." && !given.contains(&f.name.as_str()));
+    let mut problems: Vec<String> = unknown.map(|name| format!("unknown argument '{name}'")).collect();
+    problems.extend(missing.map(|f| format!("'{}' is required", f.name)));
+    problems
 }
 
 /// Vectors longer than this are described, not shown, to hooks and policies.
@@ -149,16 +170,14 @@ pub fn descriptor(args: &HostValue) -> Value {
 pub struct MemberCall {
     /// The registry key.
     pub key: String,
-    /// The arguments as the engine sees them: JSON, or descriptors of what stays with the host.
-    pub input: Value,
+    /// The arguments as the host gave them.
+    pub input: HostValue,
     /// The host keeps the arguments under this id.
     pub args: String,
     /// The tool call that the code belongs to.
     pub outer: Option<String>,
     /// True for code that the model wrote.
     pub from_model_code: bool,
-    /// What is wrong with the arguments; see [`problems`].
-    pub problems: Vec<String>,
 }
 
 /// A task that makes the call through the whole pipeline. Its value is `{text}`; the host keeps the member's value.
@@ -169,6 +188,9 @@ pub fn call(engine: &Rc<Engine>, session: &Rc<Session>, call: MemberCall) -> Res
     let Some(running) = session.running.borrow().clone() else {
         return Err(Error::NotAvailable { member: "a member call in a run".into(), provided_by: None });
     };
+    let record = engine.registry.snapshot(Some(&session.id)).winner("tool", &call.key);
+    let problems = record.map_or_else(Vec::new, |r| record_problems(&r, &call.input));
+    let input = descriptor(&call.input);
     let (engine, session) = (engine.clone(), session.clone());
     let bell = engine.bell.clone();
     Ok(Task::new(&bell, move |host| async move {
@@ -180,20 +202,18 @@ pub fn call(engine: &Rc<Engine>, session: &Rc<Session>, call: MemberCall) -> Res
             *count += 1;
             *count
         };
-        let nested = Nested {
-            outer: call.outer,
-            args: call.args,
-            from_model_code: call.from_model_code,
-            problems: call.problems,
-        };
+        let nested = Nested { outer: call.outer, args: call.args, from_model_code: call.from_model_code, problems };
         let request = CallRequest {
             id: format!("{outer}/{k}"),
             name: call.key,
-            input: CallInput::Json(call.input),
+            input: CallInput::Json(input),
             nested: Some(nested),
         };
         let finished = scene.perform(request).await;
         let text = finished.result.plain();
+        if let Some(error) = finished.stop {
+            scene.run.stop.borrow_mut().get_or_insert(error);
+        }
         match finished.status {
             "ok" => Ok(json!({"text": text})),
             status => Err(Error::Tool { tool: finished.key, status, message: text }),

@@ -29,7 +29,7 @@ remember_session <- function(id, session) {
     rm(list = gone, envir = the$sessions)
     the$sweep_at <- max(64L, 2L * length(the$sessions))
   }
-  assign(id, .Call(wrap__weakref_new, session), envir = the$sessions)
+  assign(id, engine(.Call(wrap__weakref_new, session)), envir = the$sessions)
 }
 
 live_session <- function(id) {
@@ -51,8 +51,8 @@ session_accessors <- c(
     text = or_na(session_get(x, "text"), NA_character_),
     reason = or_na(session_get(x, "reason"), NA_character_),
     model = , mode = , status = , turns = , messages = , kind = session_get(x, name),
-    usage = session_usage(x),
-    cost = sum(session_usage(x)$cost),
+    usage = usage_rows(session_get(x, "usage")),
+    cost = or_na(session_get(x, "cost"), NA_real_),
     history = history_rows(session_get(x, "history")),
     id = data$id,
     file = NA_character_,
@@ -164,12 +164,6 @@ summary.gptr_session <- function(object, ...) {
 print.gptr_session_summary <- function(x, ...) {
   print(x$history, row.names = FALSE)
   invisible(x)
-}
-
-# The rows of the session and of all that it started. The cost of all is unknown when that of one is.
-session_usage <- function(x) {
-  own <- usage_rows(session_get(x, "usage"))
-  do.call(rbind, c(list(own), lapply(unname(live_children(x)), session_usage)))
 }
 
 usage_rows <- function(rows) {

@@ -82,6 +82,7 @@ remove_record <- function(id) {
 
 add_session_record <- function(session, spec, extension = NULL) {
   data <- session_data(session)
+  session_get(session, "status") # fails for a session of another process
   origin <- list(source = "session", rank = 0L, extension = extension %||% "session", session = data$id)
   key <- if (is.null(spec$namespace)) spec$name else paste0(spec$namespace, "/", spec$name)
   # A later call with the same kind and key replaces the earlier record; a tie would keep the first.

@@ -61,11 +61,6 @@ impl Kind {
         }
     }
 
-    /// True when all records of a key count.
-    pub fn is_additive(&self) -> bool {
-        self.resolve == Resolve::All
-    }
-
     fn all(mut self) -> Self {
         self.resolve = Resolve::All;
         self
@@ -106,7 +101,7 @@ mod tests {
         ]);
         let kind = Kind::defined_by(&spec, "plugin:demo");
         assert_eq!((kind.name.as_str(), kind.source.as_str()), ("reviewer", "plugin:demo"));
-        assert!(kind.experimental && kind.is_additive() && kind.host_validated);
+        assert!(kind.experimental && kind.resolve == Resolve::All && kind.host_validated);
         assert_eq!(kind.fields.len(), 1);
     }
 }

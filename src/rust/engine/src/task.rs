@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
@@ -171,6 +171,7 @@ pub struct Signal(Rc<SignalState>);
 struct SignalState {
     reason: RefCell<Option<String>>,
     wakers: RefCell<Vec<Waker>>,
+    followers: RefCell<Vec<Weak<SignalState>>>,
 }
 
 impl Signal {
@@ -180,6 +181,22 @@ impl Signal {
         let wakers = std::mem::take(&mut *self.0.wakers.borrow_mut());
         for w in wakers {
             w.wake();
+        }
+        let followers = std::mem::take(&mut *self.0.followers.borrow_mut());
+        for follower in followers.iter().filter_map(Weak::upgrade) {
+            Signal(follower).abort(reason);
+        }
+    }
+
+    /// Raises `other` too when this one is raised, or at once when it is.
+    pub fn also_raises(&self, other: &Signal) {
+        match self.reason() {
+            Some(reason) => other.abort(&reason),
+            None => {
+                let mut followers = self.0.followers.borrow_mut();
+                followers.retain(|f| f.strong_count() > 0);
+                followers.push(Rc::downgrade(&other.0));
+            }
         }
     }
 
@@ -440,6 +457,17 @@ mod tests {
         task.cancel("user");
         assert!(task.wait(Duration::from_secs(5)));
         assert_eq!(task.next(), Step::Done(Ok(json!(true))));
+    }
+
+    #[test]
+    fn a_signal_raises_those_that_follow_it_and_not_the_other_way_round() {
+        let (parent, child, late) = (Signal::default(), Signal::default(), Signal::default());
+        parent.also_raises(&child);
+        child.abort("own");
+        assert!(!parent.is_raised());
+        parent.abort("user");
+        parent.also_raises(&late);
+        assert_eq!((child.reason().as_deref(), late.reason().as_deref()), (Some("own"), Some("user")));
     }
 
     #[test]

@@ -219,7 +219,23 @@ fn calls(reply: &HostValue, n: usize) -> Result<Vec<ScriptedCall>, String> {
         return Ok(vec![one(reply, "tool", 1)?]);
     }
     let tools = reply.field("tools").and_then(HostValue::items).unwrap_or_default();
-    tools.iter().enumerate().map(|(i, t)| one(t, "name", i + 1)).collect()
+    let mut calls: Vec<ScriptedCall> = tools.iter().enumerate().map(|(i, t)| one(t, "name", i + 1)).collect::<Result<_, _>>()?;
+    distinguish(&mut calls);
+    Ok(calls)
+}
+
+/// Calls of one reply with the same id get ids of their own: `_2`, `_3` added.
+fn distinguish(calls: &mut [ScriptedCall]) {
+    for i in 0..calls.len() {
+        let (before, rest) = calls.split_at_mut(i);
+        let Some(call) = rest.first_mut() else { return };
+        let wish = call.id.clone();
+        let mut n = 2;
+        while before.iter().any(|c| c.id == call.id) {
+            call.id = format!("{wish}_{n}");
+            n += 1;
+        }
+    }
 }
 
 fn input_json(input: Option<&HostValue>) -> Result<String, String> {

@@ -39,6 +39,7 @@ impl Scene {
             tools.push(DeclaredTool {
                 name: admission::record_wire_name(record),
                 key: record.key.clone(),
+                record: record.id.clone(),
                 description: record.text("description").unwrap_or_default().to_owned(),
                 schema,
             });
@@ -105,7 +106,7 @@ impl Scene {
     }
 
     /// The input schema; one that is a function is asked for, and a tool without one is left out.
-    async fn schema_of(&self, record: &Rc<Record>) -> Option<Value> {
+    pub(super) async fn schema_of(&self, record: &Rc<Record>) -> Option<Value> {
         if !record.has_function("parameters") {
             let schema = record.schema.as_ref().map(|s| s.json().clone());
             return Some(schema.unwrap_or_else(|| json!({"type": "object", "properties": {}})));

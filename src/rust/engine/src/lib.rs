@@ -13,7 +13,7 @@ mod hook;
 mod io;
 pub mod listing;
 mod meaning;
-mod message;
+pub mod message;
 mod model;
 mod payload;
 mod prompt;

@@ -6,6 +6,7 @@ use crate::value::{Map, Value, json};
 
 /// One piece of a message's content.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "each field is named as in the host's messages, and the variant says what it is about")]
 pub enum Block {
     /// Text.
     Text { text: String, signature: Option<String> },
@@ -173,6 +174,7 @@ pub struct Assistant {
 
 /// A message of a conversation.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "each field is named as in the host's messages, and the variant says what it is about")]
 pub enum Message {
     /// What a person, a parent session or an extension said.
     User { content: Vec<Block>, source: String, timestamp: f64 },
@@ -330,6 +332,7 @@ impl FailureClass {
 
 /// One event of a streamed reply. Indices of blocks count from 1. A stream ends with exactly one `Done` or `Error`.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "each field is named as in the host's messages, and the variant says what it is about")]
 pub enum StreamEvent {
     /// The host began to answer.
     Start { response_id: Option<String>, response_model: Option<String> },

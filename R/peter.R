@@ -228,7 +228,7 @@ check_opts <- function(opts) {
   }
   if (!is.null(opts$max_turns)) check_count(opts$max_turns, ".opts$max_turns", min = 1)
   if (!is.null(opts$interpolate)) check_flag(opts$interpolate, ".opts$interpolate")
-  if (!is.null(opts$context)) check_choice(opts$context, ".opts$context", c("summary", "none"))
+  if (!is.null(opts$context)) check_choice(opts$context, c("summary", "none"), ".opts$context")
   for (name in c("preset", "thinking")) if (!is.null(opts[[name]])) check_string(opts[[name]], paste0(".opts$", name))
   opts
 }
@@ -257,7 +257,12 @@ begin <- function(call, run) {
     }
   )
   if (is.null(frame)) the$last <- session
-  engine(.Call(wrap__session_prompt, data$ptr, said(call, home, if (is.null(before)) "prompt" else "pipe", frame)))
+  # A run that was left after a step is under way: a word for it is a steer.
+  if (is.null(data$task) || length(call$context)) {
+    engine(.Call(wrap__session_prompt, data$ptr, said(call, home, if (is.null(before)) "prompt" else "pipe", frame)))
+  } else {
+    steer_running(session, call)
+  }
   if (!run) return(invisible(session))
   run_session(session)
   if (verbosity() >= 2L && is.null(frame)) invisible(session) else session

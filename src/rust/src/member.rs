@@ -66,6 +66,7 @@ fn task_member(session: ExternalPtr<SessionHandle>, path: Robj, args: Robj, id: 
         let snapshot = engine().registry.snapshot(Some(&session.id));
         let record = member::resolve(&snapshot, &path_of(&path))?
             .ok_or_else(|| Error::argument_message("name", "A namespace can't be called."))?;
+        let values = host_value(&args);
         let call = member::MemberCall {
             key: record.key.clone(),
             input: host_value(&args),

@@ -126,6 +126,18 @@ fn registry_list(kinds: Robj) -> Robj {
     })
 }
 
+/// The table of kinds.
+#[extendr]
+fn registry_kinds() -> Robj {
+    answer(|| listing::kinds(&engine().registry))
+}
+
+/// The catalogue of events.
+#[extendr]
+fn event_catalogue() -> Robj {
+    answer(|| Ok(listing::events()))
+}
+
 /// Changes whenever a listing may have changed.
 #[extendr]
 fn registry_version() -> f64 {
@@ -193,6 +205,8 @@ extendr_module! {
     fn registry_remove;
     fn registry_unload;
     fn registry_list;
+    fn registry_kinds;
+    fn event_catalogue;
     fn registry_version;
     fn registry_diagnostics;
     fn registry_diagnose;

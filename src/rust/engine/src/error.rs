@@ -38,7 +38,7 @@ pub enum Error {
     #[error("Extension {extension} failed to load: {message}")]
     Extension { extension: String, message: String, parent: Box<Condition> },
     /// The session runs already.
-    #[error("The session {session} is running: steer it with gptr_steer(), or wait for it.")]
+    #[error("The session {session} is running: steer it with peter(session, ...), or wait for it.")]
     Busy { session: String },
     /// A run reached its limit of model requests.
     #[error("The run reached its limit of {max_turns} model requests.")]

@@ -3,9 +3,10 @@
 use std::rc::Rc;
 
 use crate::error::Error;
+use crate::hook::catalogue::EVENTS;
 use crate::prompt::estimate::{CharCounts, Class};
-use crate::registry::store::{Record, Registry};
 use crate::registry::kind::Resolve;
+use crate::registry::store::{Record, Registry};
 use crate::registry::tokens;
 use crate::value::{HostData, HostValue, Value, json};
 
@@ -39,8 +40,36 @@ fn row(record: &Record, experimental: bool, overridden: bool) -> Value {
 /// The rows of `gptr_registry(diagnostics = TRUE)`, oldest first.
 pub fn diagnostics(registry: &Registry) -> Value {
     let rows = registry.diagnostics();
-    let rows = rows.iter().map(|d| {
-        json!({"time": d.time, "source": d.source, "event": d.event, "class": d.class, "message": d.message})
+    let rows = rows
+        .iter()
+        .map(|d| json!({"time": d.time, "source": d.source, "event": d.event, "class": d.class, "message": d.message}));
+    Value::Array(rows.collect())
+}
+
+/// The rows of the table of kinds, in byte order. `fields` are the names, `required` those that have no default.
+///
+/// # Errors
+/// `UnknownKind`, never for the registry's own names.
+pub fn kinds(registry: &Registry) -> Result<Value, Error> {
+    let rows = registry.kind_names().into_iter().map(|name| {
+        let kind = registry.kind(&name)?;
+        let fields: Vec<&str> = kind.fields.iter().map(|f| f.name.as_str()).collect();
+        let required: Vec<&str> = kind.fields.iter().filter(|f| f.required).map(|f| f.name.as_str()).collect();
+        Ok(json!({
+            "name": name, "all": kind.is_additive(), "experimental": kind.experimental, "consumed": kind.consumed,
+            "fields": fields, "required": required
+        }))
+    });
+    Ok(Value::Array(rows.collect::<Result<_, Error>>()?))
+}
+
+/// The rows of the catalogue of events, in its order.
+pub fn events() -> Value {
+    let rows = EVENTS.iter().map(|e| {
+        json!({
+            "name": e.name, "semantics": e.semantics.as_str(), "fail_closed": e.fail_closed, "payload": e.payload,
+            "returns": e.returns, "emitted": e.emitted
+        })
     });
     Value::Array(rows.collect())
 }

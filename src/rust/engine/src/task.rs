@@ -272,6 +272,20 @@ impl Host {
         self.push(Step::Show { event });
     }
 
+    /// Shows something and lets the host leave its loop there: the task goes on when it is driven again.
+    pub async fn rest(&self, event: Value) {
+        self.show(event);
+        let mut rested = false;
+        std::future::poll_fn(move |cx| {
+            if std::mem::replace(&mut rested, true) {
+                return Poll::Ready(());
+            }
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
+    }
+
     /// The signal that stops the task.
     pub fn signal(&self) -> &Signal {
         &self.signal
@@ -443,6 +457,20 @@ mod tests {
         task.reply(id, HostReply::Value(HostValue::from(42)));
         assert_eq!(task.next(), Step::Done(Ok(json!(42))));
         assert_eq!(task.next(), Step::Done(Ok(json!(42))));
+    }
+
+    #[test]
+    fn a_task_that_rests_does_nothing_until_it_is_driven_on() {
+        let bell = Arc::new(Bell::default());
+        let mut task = Task::new(&bell, |host| async move {
+            host.rest(json!("here")).await;
+            host.show(json!("after"));
+            Ok(json!(1))
+        });
+        assert_eq!(task.next(), Step::Show { event: json!("here") });
+        assert!(task.is_ready());
+        assert_eq!(task.next(), Step::Show { event: json!("after") });
+        assert_eq!(task.next(), Step::Done(Ok(json!(1))));
     }
 
     #[test]

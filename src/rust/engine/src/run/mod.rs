@@ -260,7 +260,10 @@ impl Scene {
             };
             match self.after_reply(&message).await {
                 Next::Request if left == 0 => return self.at_limit(limit),
-                Next::Request => self.next_turn().await,
+                Next::Request => {
+                    self.host.rest(json!({"type": "turn_end"})).await;
+                    self.next_turn().await;
+                }
                 Next::Settle(settled) => return settled,
             }
         }
@@ -372,7 +375,6 @@ impl Scene {
             json!({"message": message.map(Message::to_json), "results": results})
         })
         .await;
-        self.host.show(json!({"type": "turn_end"}));
     }
 
     async fn blocked(&self, rest: &[ModelCall], message: &Rc<Message>, from: usize, error: Error) -> Next {

@@ -87,6 +87,7 @@ impl Scene {
             };
             let class = failure.class.as_str();
             let jitter = (clock::now() * 1000.0).fract();
+            let class = failure.class.as_str();
             match policy.decide(failure, attempt, committed, self.run.signal.is_raised(), jitter) {
                 retry::Decision::GiveUp(failure) => {
                     if attempt > 1 {

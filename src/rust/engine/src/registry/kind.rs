@@ -61,6 +61,11 @@ impl Kind {
         }
     }
 
+    /// True when all records of a key count.
+    pub fn is_additive(&self) -> bool {
+        self.resolve == Resolve::All
+    }
+
     fn all(mut self) -> Self {
         self.resolve = Resolve::All;
         self

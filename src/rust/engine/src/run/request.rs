@@ -85,7 +85,6 @@ impl Scene {
                 Err(_) if self.run.signal.is_raised() => return Ended::Aborted,
                 Err(failed) => failed,
             };
-            let class = failure.class.as_str();
             let jitter = (clock::now() * 1000.0).fract();
             let class = failure.class.as_str();
             match policy.decide(failure, attempt, committed, self.run.signal.is_raised(), jitter) {

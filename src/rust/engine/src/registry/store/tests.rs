@@ -208,7 +208,10 @@ fn a_scratch_registry_sees_what_every_session_sees_without_placeholders() {
     add(&live, "command", "own", Origin::session("s1", "session:1"));
     add(&live, "command", "off", Origin::user());
     set(&live, Scope::User, &["-command:off"]);
-    let lazy = NewRecord { lazy: true, ..new_record(spec("command", "lazy"), Origin { load: Some(1), ..Origin::plugin("p") }) };
+    let lazy = NewRecord {
+        lazy: true,
+        ..new_record(spec("command", "lazy"), Origin { load: Some(1), ..Origin::plugin("p") })
+    };
     live.add(lazy).unwrap();
     let scratch = live.scratch();
     assert!(keys(&scratch, "command").is_empty() && scratch.snapshot(None).names("command").is_empty());
@@ -367,7 +370,8 @@ fn a_filtered_built_in_loads_when_the_filter_is_lifted() {
 #[test]
 fn case_83_a_circle_of_built_ins_is_reported_once() {
     let reg = registry();
-    let declare = |name: &str, after: &str| Declaration { name: name.into(), after: vec![after.into()], replaceable: true };
+    let declare =
+        |name: &str, after: &str| Declaration { name: name.into(), after: vec![after.into()], replaceable: true };
     reg.declare_builtins(vec![declare("a", "b"), declare("b", "a")]);
     assert_eq!(reg.declare_builtins(vec![declare("c", "none")]), ["c", "a", "b"]);
     assert_eq!(log(&reg), [("builtins".to_owned(), "cycle".to_owned())]);

@@ -33,7 +33,11 @@ pub fn play_file(name: &str) {
     let mut problems = String::new();
     for (n, say) in table.says.iter().enumerate() {
         for (what, diff) in play(&mut world, say) {
-            problems.push_str(&format!("\n  run {} ({}), {what}:\n{diff}", n + 1, say.prompt.as_deref().unwrap_or("no prompt")));
+            problems.push_str(&format!(
+                "\n  run {} ({}), {what}:\n{diff}",
+                n + 1,
+                say.prompt.as_deref().unwrap_or("no prompt")
+            ));
         }
     }
     assert!(problems.is_empty(), "{name}: wanted (-) and seen (+)\n{problems}");
@@ -69,14 +73,14 @@ fn play(world: &mut World, say: &Say) -> Vec<(String, String)> {
         note("diagnostics", compare::lines(wanted, &lines));
     }
     for (n, roles) in &say.requests {
-        note(&format!("request {n}"), compare::lines(&[roles.clone()], &[roles_of(world, *n)]));
+        note(&format!("request {n}"), compare::lines(std::slice::from_ref(roles), &[roles_of(world, *n)]));
     }
     if let Some(count) = say.count {
         let seen = world.fakes.first().map_or(0, |f| f.count());
         note("requests", compare::lines(&[count.to_string()], &[seen.to_string()]));
     }
     if let Some(wanted) = &say.end {
-        note("end", compare::lines(&[wanted.clone()], &[end]));
+        note("end", compare::lines(std::slice::from_ref(wanted), &[end]));
     }
     found
 }

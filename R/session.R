@@ -29,7 +29,7 @@ remember_session <- function(id, session) {
     rm(list = gone, envir = the$sessions)
     the$sweep_at <- max(64L, 2L * length(the$sessions))
   }
-  assign(id, .Call(wrap__weakref_new, session), envir = the$sessions)
+  assign(id, engine(.Call(wrap__weakref_new, session)), envir = the$sessions)
 }
 
 live_session <- function(id) {
@@ -52,7 +52,7 @@ session_accessors <- c(
     reason = or_na(session_get(x, "reason"), NA_character_),
     model = , mode = , status = , turns = , messages = , kind = session_get(x, name),
     usage = usage_rows(session_get(x, "usage")),
-    cost = sum(x$usage$cost),
+    cost = or_na(session_get(x, "cost"), NA_real_),
     history = history_rows(session_get(x, "history")),
     id = data$id,
     file = NA_character_,

@@ -13,6 +13,7 @@ use gptr_engine::registry::validate::Generate;
 use gptr_engine::value::{HostValue, Value, json};
 
 use crate::answer::{answer, engine, guarded};
+use crate::arg;
 use crate::value::{host_value, named_list, robj, robj_host};
 
 /// The features of the API.
@@ -82,9 +83,9 @@ pub fn attachment(fake: &Robj) -> Option<Rc<dyn Any>> {
 pub fn read_origin(v: &HostValue) -> Origin {
     let text = |name: &str| v.field(name).and_then(HostValue::as_str).map(str::to_owned);
     let source = text("source").unwrap_or_else(|| "user".into());
-    let place = v.field("place").and_then(|p| {
-        Some((p.field("file")?.as_str()?.to_owned(), p.field("line")?.as_number()? as u32))
-    });
+    let place = v
+        .field("place")
+        .and_then(|p| Some((p.field("file")?.as_str()?.to_owned(), p.field("line")?.as_number()? as u32)));
     Origin {
         rank: v.field("rank").and_then(HostValue::as_number).map_or(3, |x| x as u8),
         extension: text("extension").unwrap_or_else(|| source.clone()),
@@ -97,8 +98,9 @@ pub fn read_origin(v: &HostValue) -> Origin {
 
 /// Removes a record.
 #[extendr]
-fn registry_remove(id: &str) -> Robj {
+fn registry_remove(id: Robj) -> Robj {
     answer(|| {
+        let id = &arg::text(&id, "id")?;
         let registry = engine().registry.clone();
         let removed = registry.remove(id);
         Ok(json!({"removed": removed, "released": registry.released()}))
@@ -107,10 +109,11 @@ fn registry_remove(id: &str) -> Robj {
 
 /// Removes all records of a source.
 #[extendr]
-fn registry_unload(source: &str) -> Robj {
+fn registry_unload(source: Robj) -> Robj {
     answer(|| {
+        let source = &arg::text(&source, "source")?;
         let registry = engine().registry.clone();
-        let count = registry.remove_where(|r| r.source == source);
+        let count = registry.remove_where(|r| r.source == *source);
         registry.diagnose(source, "unload", "unloaded", &format!("{count} record(s) removed"));
         Ok(json!({"count": count, "released": registry.released()}))
     })
@@ -152,8 +155,12 @@ fn registry_diagnostics() -> Robj {
 
 /// Writes a diagnostic.
 #[extendr]
-fn registry_diagnose(source: &str, event: &str, class: &str, message: &str) -> Robj {
+fn registry_diagnose(source: Robj, event: Robj, class: Robj, message: Robj) -> Robj {
     answer(|| {
+        let source = &arg::text(&source, "source")?;
+        let event = &arg::text(&event, "event")?;
+        let class = &arg::text(&class, "class")?;
+        let message = &arg::text(&message, "message")?;
         let engine = engine();
         let text = engine.redactor.borrow().redact(message).into_owned();
         engine.registry.diagnose(source, event, class, &text);
@@ -169,8 +176,10 @@ fn registry_reload() -> Robj {
 
 /// Id and home of the record that wins, or NULL.
 #[extendr]
-fn registry_winner(kind: &str, name: &str, session: Robj) -> Robj {
+fn registry_winner(kind: Robj, name: Robj, session: Robj) -> Robj {
     answer(|| {
+        let kind = &arg::text(&kind, "kind")?;
+        let name = &arg::text(&name, "name")?;
         let session = host_value(&session);
         let engine = engine();
         engine.registry.kind(kind)?;
@@ -186,15 +195,19 @@ fn redact_text(text: Robj) -> Robj {
         let engine = engine();
         let redactor = engine.redactor.borrow();
         let text = host_value(&text);
-        let lines = text.as_strings().ok_or_else(|| Error::argument("x", "a character vector without NA", &text.describe()))?;
+        let lines =
+            text.as_strings().ok_or_else(|| Error::argument("x", "a character vector without NA", &text.describe()))?;
         Ok(Value::from(lines.iter().map(|l| redactor.redact(l).into_owned()).collect::<Vec<_>>().join("\n")))
     })
 }
 
 /// The token estimate of a text.
 #[extendr]
-fn estimate_tokens(text: Robj, class: &str) -> Robj {
-    answer(|| listing::estimate_tokens(&host_value(&text), class))
+fn estimate_tokens(text: Robj, class: Robj) -> Robj {
+    answer(|| {
+        let class = &arg::text(&class, "class")?;
+        listing::estimate_tokens(&host_value(&text), class)
+    })
 }
 
 extendr_module! {

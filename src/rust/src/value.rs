@@ -4,8 +4,8 @@ use base64::Engine;
 use extendr_api::prelude::*;
 use extendr_ffi::{
     INTEGER_ELT, LOGICAL_ELT, PRINTNAME, R_CHAR, R_MissingArg, R_NilValue, REAL_ELT, Rf_allocVector, Rf_getAttrib,
-    Rf_mkCharLenCE, Rf_protect, Rf_setAttrib, Rf_unprotect, Rf_xlength, SET_STRING_ELT, SET_VECTOR_ELT,
-    SEXP, SEXPTYPE, STRING_ELT, TYPEOF, VECTOR_ELT, cetype_t, get_closure_formals,
+    Rf_mkCharLenCE, Rf_protect, Rf_setAttrib, Rf_unprotect, Rf_xlength, SET_STRING_ELT, SET_VECTOR_ELT, SEXP, SEXPTYPE,
+    STRING_ELT, TYPEOF, VECTOR_ELT, cetype_t, get_closure_formals,
 };
 use gptr_engine::value::{Formal, HostData, HostValue, Map, Opaque, Signature, Value};
 
@@ -78,7 +78,11 @@ unsafe fn read(x: SEXP, depth: usize) -> HostValue {
 unsafe fn called_name(call: SEXP) -> String {
     unsafe {
         let function = extendr_ffi::CAR(call);
-        if TYPEOF(function) == SEXPTYPE::SYMSXP { string(PRINTNAME(function)).unwrap_or_default() } else { String::new() }
+        if TYPEOF(function) == SEXPTYPE::SYMSXP {
+            string(PRINTNAME(function)).unwrap_or_default()
+        } else {
+            String::new()
+        }
     }
 }
 
@@ -118,12 +122,17 @@ unsafe fn strings(x: SEXP) -> Vec<String> {
 }
 
 unsafe fn class_of(x: SEXP) -> Vec<String> {
-    unsafe { if TYPEOF(x) == SEXPTYPE::NILSXP { Vec::new() } else { strings(Rf_getAttrib(x, extendr_ffi::R_ClassSymbol)) } }
+    unsafe {
+        if TYPEOF(x) == SEXPTYPE::NILSXP { Vec::new() } else { strings(Rf_getAttrib(x, extendr_ffi::R_ClassSymbol)) }
+    }
 }
 
 unsafe fn names_of(x: SEXP, n: isize) -> Option<Vec<String>> {
     unsafe {
-        if !matches!(TYPEOF(x), SEXPTYPE::LGLSXP | SEXPTYPE::INTSXP | SEXPTYPE::REALSXP | SEXPTYPE::STRSXP | SEXPTYPE::VECSXP) {
+        if !matches!(
+            TYPEOF(x),
+            SEXPTYPE::LGLSXP | SEXPTYPE::INTSXP | SEXPTYPE::REALSXP | SEXPTYPE::STRSXP | SEXPTYPE::VECSXP
+        ) {
             return None;
         }
         let names = Rf_getAttrib(x, extendr_ffi::R_NamesSymbol);

@@ -6,8 +6,10 @@ use crate::clock;
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::gate::mode::Mode;
+use crate::message::Block;
+use crate::prompt::block::BlockMemory;
 use crate::prompt::preset::{DEFAULT_PRESET, Preset};
-use crate::prompt::render::SystemOption;
+use crate::prompt::render::{self, SystemOption};
 use crate::prompt::view::PromptView;
 use crate::run::models::Known;
 use crate::run::scene::Scene;
@@ -137,11 +139,23 @@ pub fn prompt_view(engine: &Rc<Engine>, session: Option<Rc<Session>>, args: &Hos
     Ok(Task::new(&bell, move |host| async move {
         let run = Running::new("prompt".into(), host.signal().clone());
         let scene = Scene { engine, session: session.clone(), host, run };
-        let (frozen, prompt) = scene.freeze(Vec::new()).await;
-        let candidates = scene.candidates(&[]).await;
-        let blocks = crate::prompt::block::BlockMemory::default().choose(true, candidates);
+        let kept = session.state.borrow().frozen.clone();
+        let frozen = match kept {
+            Some(frozen) => frozen,
+            None => scene.freeze(Vec::new()).await,
+        };
+        let blocks = match session.history.range(0, 1).first() {
+            Some(first) => first.content().iter().filter(|b| matches!(b, Block::Context { .. })).cloned().collect(),
+            None => BlockMemory::default().choose(true, scene.candidates(&[]).await),
+        };
         let names = frozen.tools.iter().map(|t| t.name.clone()).collect();
         let preset = session.state.borrow().preset.name.clone();
+        let prompt = render::Frozen {
+            t0: frozen.t0.to_string(),
+            t1: frozen.t1.to_string(),
+            sections: frozen.sections.to_vec(),
+            orphans: Vec::new(),
+        };
         let view = PromptView::new(&preset, prompt, names, frozen.tools_json.to_string(), &blocks, counted);
         let mut out = view.to_json();
         out["lines"] = json!(view.format());

@@ -11,7 +11,7 @@ use crate::prompt::builtin_blocks::{
 };
 use crate::prompt::estimate::Class;
 use crate::prompt::preset::declaration_order;
-use crate::prompt::render::{Frozen as Prompt, SectionRecord, assemble};
+use crate::prompt::render::{SectionRecord, assemble};
 use crate::prompt::section::{ActiveTool, PromptFacts, Tier};
 use crate::registry::admission;
 use crate::registry::store::{Record, Snapshot};
@@ -24,7 +24,7 @@ const BLOCK_ORDER: i64 = 650;
 
 impl Scene {
     /// Renders prompt and tool array. `sections` are those that `session_start` handlers added.
-    pub async fn freeze(&self, sections: Vec<(String, String)>) -> (Frozen, Prompt) {
+    pub async fn freeze(&self, sections: Vec<(String, String)>) -> Frozen {
         let snapshot = self.snapshot();
         let (preset, human, mode) = {
             let state = self.session.state.borrow();
@@ -67,13 +67,13 @@ impl Scene {
             .iter()
             .map(|t| json!({"name": t.name, "description": t.description, "input_schema": t.schema}))
             .collect();
-        let frozen = Frozen {
+        Frozen {
             t0: prompt.t0.as_str().into(),
             t1: prompt.t1.as_str().into(),
             tools: tools.into(),
             tools_json: Value::Array(array).to_string().into(),
-        };
-        (frozen, prompt)
+            sections: prompt.sections.into(),
+        }
     }
 
     /// The direct tools in array order: built-ins that the preset lists, then all others by name.

@@ -219,7 +219,7 @@ impl Scene {
                 .collect();
             self.session.state.borrow_mut().start_blocks = start_blocks(fields.get("blocks"));
         }
-        let (frozen, _) = self.freeze(sections).await;
+        let frozen = self.freeze(sections).await;
         if self.run.signal.is_raised() {
             return None;
         }

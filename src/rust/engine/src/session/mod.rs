@@ -13,7 +13,7 @@ use crate::gate::mode::Mode;
 use crate::message::Block;
 use crate::prompt::block::BlockMemory;
 use crate::prompt::preset::Preset;
-use crate::prompt::render::SystemOption;
+use crate::prompt::render::{SectionInfo, SystemOption};
 use crate::session::history::{History, Projection};
 use crate::task::Signal;
 use crate::value::Value;
@@ -193,6 +193,8 @@ pub struct Frozen {
     pub tools: Rc<[DeclaredTool]>,
     /// The tool array of every wire's common form: name, description, input_schema.
     pub tools_json: Rc<str>,
+    /// The sections of both tiers, with their sizes.
+    pub sections: Rc<[SectionInfo]>,
 }
 
 /// A tool as it is declared to the model.

@@ -203,7 +203,8 @@ ready <- function() {
   if (isTRUE(the$ready)) return(invisible(NULL))
   the$ready <- TRUE
   for (spec in builtin_specs()) {
-    add_record(spec$spec, list(source = paste0("builtin:", spec$owner), rank = 6L, extension = paste0("builtin:", spec$owner)))
+    owner <- paste0("builtin:", spec$owner)
+    add_record(spec$spec, list(source = owner, rank = 6L, extension = owner))
   }
   invisible(NULL)
 }

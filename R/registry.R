@@ -66,7 +66,7 @@ no_factory <- function(action) {
 
 # Stores a spec in the engine and its closures here. Returns the record's id.
 add_record <- function(spec, origin, specs = the$specs) {
-  added <- engine(.Call(wrap__registry_add, spec_for_engine(spec), origin, fake_state(spec)))
+  added <- engine(.Call(wrap__registry_add, for_engine(spec), origin, fake_state(spec)))
   specs[[added$id]] <- add_generated(apply_patch(spec, added$patch), added$generate)
   the$listing <- NULL
   forget(added$released)

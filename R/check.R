@@ -10,6 +10,7 @@
 #'   (logical), `message`.
 #' @section Conditions: `gptr_error_invalid_argument` (`arg` is `x`); with `error = TRUE` `gptr_error_conformance`
 #'   (field `results`, the data frame).
+#' @seealso `vignette("extending-gptr")`.
 #' @examples
 #' gptr_check(gptr_tool("add", "Add two numbers", fun = function(a, b) a + b, exposure = "r", namespace = "demo"))
 #' gptr_check(function(gptr) gptr$on("message_end", function(event, ctx) NULL))

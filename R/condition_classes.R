@@ -13,7 +13,7 @@
 #' | class | parent | fields | when |
 #' |---|---|---|---|
 #' | `gptr_error_invalid_argument` | | `arg`, `expected` | an argument is wrong |
-#' | `gptr_error_invalid_identifier` | `gptr_error_invalid_argument` | `arg`, `class`, `candidates` | `model =` is no model |
+#' | `gptr_error_invalid_identifier` | `gptr_error_invalid_argument` | `arg`, `class`, `candidates` | no model |
 #' | `gptr_error_invalid_spec` | | `kind`, `name`, `field`, `problem` | a spec is wrong |
 #' | `gptr_error_unknown_kind` | `gptr_error_invalid_spec` | `kind`, `name`, `field`, `problem` | no such kind |
 #' | `gptr_error_unknown_member` | | `name`, `available` | `$` with a name that is not there |

@@ -30,6 +30,7 @@ gptr_api <- function() {
 #' @section Conditions: `gptr_error_invalid_argument` (`arg` is `spec`) for anything but a spec,
 #'   `gptr_error_invalid_spec` (`kind`, `name`, `field`, `problem`) for a spec that was altered or is not admitted,
 #'   `gptr_error_permission` in code that the model wrote.
+#' @seealso [gptr_registry()] lists records, [gptr_check()] tries a spec first.
 #' @examples
 #' off <- gptr_register(gptr_prompt_section("units", "Report every quantity with its unit.", tier = "T1"))
 #' gptr_registry("prompt_section")
@@ -116,12 +117,26 @@ runs_in <- function(package, i) {
 }
 
 on_unload <- function(package) {
+  on_failed_load(package)
   if (package %in% the$unload_hooks) return(invisible(NULL))
   the$unload_hooks <- c(the$unload_hooks, package)
   setHook(packageEvent(package, "onUnload"), function(...) {
     the$unload_hooks <- setdiff(the$unload_hooks, package)
     unload_source(paste0("plugin:", package))
   })
+}
+
+# A namespace that never came to be leaves nothing behind: no hook of R tells of it, so its loader's own exit does.
+on_failed_load <- function(package) {
+  for (i in seq_len(sys.nframe())) {
+    frame <- sys.frame(i)
+    if (!identical(sys.function(i), loadNamespace) || !identical(get0("package", frame, inherits = FALSE), package)) next
+    if (isTRUE(frame$.gptr_watched)) return(invisible(NULL))
+    frame$.gptr_watched <- TRUE
+    gone <- function() if (!isNamespaceLoaded(package)) unload_source(paste0("plugin:", package))
+    do.call(on.exit, list(as.call(list(gone)), add = TRUE), envir = frame)
+    return(invisible(NULL))
+  }
 }
 
 unload_source <- function(source) {
@@ -179,10 +194,11 @@ diagnostics_frame <- function() {
   rows
 }
 
-#' Read extensions and configuration again
+#' Start a new generation of extensions
 #'
-#' Starts a new generation: API objects that extensions kept are stale from now on. Existing sessions keep their frozen
-#' prompt; records of the user stay.
+#' API objects that extensions kept are stale from now on: using one raises `gptr_error_stale_api`. Existing sessions
+#' keep their frozen prompt; records of the user stay. There are no extension folders and no configuration files to read
+#' again in this version.
 #'
 #' @return The new generation, an integer, invisibly.
 #' @section Conditions: `gptr_error_permission` in code that the model wrote.

@@ -52,7 +52,7 @@ session_accessors <- c(
     reason = or_na(session_get(x, "reason"), NA_character_),
     model = , mode = , status = , turns = , messages = , kind = session_get(x, name),
     usage = usage_rows(session_get(x, "usage")),
-    cost = sum(x$usage$cost),
+    cost = or_na(session_get(x, "cost"), NA_real_),
     history = history_rows(session_get(x, "history")),
     id = data$id,
     file = NA_character_,

@@ -124,7 +124,10 @@ impl Engine {
     pub fn adopt(&self, session: &Rc<Session>) {
         self.settle_retired();
         let mut sessions = self.sessions.borrow_mut();
-        sessions.retain(|_, s| s.strong_count() > 0);
+        // Swept only when it would grow, so that many live sessions do not make each new one dearer.
+        if sessions.len() == sessions.capacity() {
+            sessions.retain(|_, s| s.strong_count() > 0);
+        }
         sessions.insert(session.id.clone(), Rc::downgrade(session));
     }
 

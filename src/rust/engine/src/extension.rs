@@ -104,9 +104,9 @@ pub fn unregister(engine: &Engine, number: u64, token: Option<&str>, id: Option<
 /// Commits: kinds first, then the rest in the order of registration. Returns a row (`token`, `id`) each.
 ///
 /// # Errors
-/// What admission refuses; then nothing of the load is left.
+/// What admission refuses, and `StaleApi` when the factory reloaded; then nothing of the load is left.
 pub fn commit(engine: &Engine, number: u64) -> Result<Value, Error> {
-    current(engine, number)?;
+    current(engine, number).inspect_err(|_| rollback(engine, number))?;
     let (registry, origin, mut staged) = {
         let mut loads = engine.loads.borrow_mut();
         let Some(load) = loads.get_mut(&number) else { return Err(Error::internal("an unknown load")) };
@@ -148,8 +148,7 @@ pub fn rollback(engine: &Engine, number: u64) {
 pub fn current(engine: &Engine, number: u64) -> Result<(), Error> {
     let loads = engine.loads.borrow();
     let Some(load) = loads.get(&number) else { return Err(Error::internal("an unknown load")) };
-    let moved_on = load.state == State::Loaded && load.generation != engine.registry.generation();
-    if load.state == State::Gone || moved_on {
+    if load.state == State::Gone || load.generation != engine.registry.generation() {
         return Err(Error::StaleApi { plugin: load.origin.extension.clone(), generation: load.generation });
     }
     Ok(())

@@ -6,6 +6,7 @@ use crate::value::{Map, Value, json};
 
 /// One piece of a message's content.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "each field is named as in the host's messages, and the variant says what it is about")]
 pub enum Block {
     /// Text.
     Text {
@@ -235,6 +236,7 @@ pub struct Assistant {
 
 /// A message of a conversation.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "each field is named as in the host's messages, and the variant says what it is about")]
 pub enum Message {
     /// What a person, a parent session or an extension said.
     User {
@@ -417,6 +419,7 @@ impl FailureClass {
 
 /// One event of a streamed reply. Indices of blocks count from 1. A stream ends with exactly one `Done` or `Error`.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "each field is named as in the host's messages, and the variant says what it is about")]
 pub enum StreamEvent {
     /// The host began to answer.
     Start {

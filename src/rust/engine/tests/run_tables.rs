@@ -2,6 +2,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used)]
 
 mod harness;
+mod suites;
 
 macro_rules! tables {
     ($($name:ident)*) => {
@@ -22,13 +23,16 @@ tables! {
     a_hook_may_run_a_session_and_change_the_registry
     a_hook_removed_during_the_dispatch_runs_this_time_and_not_the_next
     a_hook_that_registers_a_policy_binds_the_same_call
+    a_policy_that_asks_about_a_member_is_heard_though_the_code_ran_freely
     a_provider_that_left_is_an_error_and_the_session_stays
     a_required_policy_that_is_gone_stops_all_but_reading
     a_run_ends_when_all_results_say_so
     a_tool_that_an_observer_removed_is_not_found
+    an_abort_of_the_parent_stops_its_children
     an_interrupt_in_a_child_ends_the_parent
     an_interrupt_while_the_prompt_is_made_ends_the_run
     an_unfinished_path_goes_on_from_its_end
+    approved_code_is_not_asked_about_again
     case_16_text_only_has_its_events_in_order
     case_17_one_tool_call_in_full_order
     case_18_calls_of_one_reply_with_one_id_get_ids_of_their_own
@@ -83,6 +87,7 @@ tables! {
     case_38_a_child_keeps_the_guards_of_its_parent
     case_38_a_child_session_is_tightened
     case_38_sessions_are_nested_one_deep
+    case_38_usage_of_children_counts_for_their_parent
     case_42_a_critical_tool_needs_a_person_in_auto_mode
     case_42_a_tool_that_reads_runs_in_plan_mode_and_no_other
     case_48_without_permissions_a_registered_policy_still_denies
@@ -91,6 +96,8 @@ tables! {
     case_59_an_empty_script_is_an_error_of_the_request
     case_59_scripts_that_fail_are_errors_of_the_request
     case_60_an_abort_before_the_request_logs_nothing
+    members_that_call_themselves_come_to_an_end
+    hooks_see_the_level_of_the_input_as_it_stands
     names_on_the_wire_and_keys_in_the_registry
     nested_arguments_of_a_derived_schema_are_checked_by_name
     nested_calls_from_model_code_are_marked

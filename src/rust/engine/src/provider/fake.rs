@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use crate::message::{Block, Failure, FailureClass, Reply, StopReason, StreamEvent, Usage, text_of};
+use crate::message::{Block, Failure, FailureClass, Reply, StopReason, StreamEvent, Usage};
 use crate::prompt::estimate::{CharCounts, Class, estimate};
 use crate::provider::assembly::block_of_call;
 use crate::provider::failure;
@@ -410,14 +410,10 @@ pub fn model_fields(name: &str) -> Map<String, Value> {
     }
 }
 
-/// All the text of a reply, for tests and previews.
-pub fn reply_text(reply: &Reply) -> String {
-    text_of(&reply.content)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::text_of;
 
     fn events(reply: HostValue) -> Vec<StreamEvent> {
         acts(&reply, 1, "fake", CharCounts::default())
@@ -487,7 +483,7 @@ mod tests {
         let all = events(HostValue::named([("error", "boom".into()), ("after", 2.into())]));
         assert!(matches!(&all[2], StreamEvent::TextDelta { text, .. } if text == "partial 1 "));
         let Some(StreamEvent::Error { reply, failure }) = all.last() else { panic!("no error") };
-        assert_eq!((reply_text(reply).as_str(), failure.status), ("partial 1 partial 2 ", Some(500)));
+        assert_eq!((text_of(&reply.content).as_str(), failure.status), ("partial 1 partial 2 ", Some(500)));
         assert!(!all.iter().any(|e| matches!(e, StreamEvent::TextEnd { .. })));
     }
 

@@ -106,7 +106,7 @@ mod tests {
         ]);
         let kind = Kind::defined_by(&spec, "plugin:demo");
         assert_eq!((kind.name.as_str(), kind.source.as_str()), ("reviewer", "plugin:demo"));
-        assert!(kind.experimental && kind.is_additive() && kind.host_validated);
+        assert!(kind.experimental && kind.resolve == Resolve::All && kind.host_validated);
         assert_eq!(kind.fields.len(), 1);
     }
 }

@@ -152,6 +152,9 @@ fn misnamed(signature: &Signature, args: &HostValue) -> Vec<String> {
     problems
 }
 
+/// A call may stand within this many others: members and hooks that set off each other come to an end.
+const DEEPEST: usize = 16;
+
 /// Vectors longer than this are described, not shown, to hooks and policies.
 const SHOWN_BYTES: usize = 64 * 1024;
 
@@ -202,9 +205,15 @@ pub fn call(engine: &Rc<Engine>, session: &Rc<Session>, call: MemberCall) -> Res
             *count += 1;
             *count
         };
+        let id = format!("{outer}/{k}");
+        if id.matches('/').count() > DEEPEST {
+            let message = format!("Calls are nested more than {DEEPEST} deep.");
+            scene.diagnose("nesting", "tool_call", "too_deep", &format!("{}: {message}", call.key));
+            return Err(Error::Tool { tool: call.key, status: "denied", message });
+        }
         let nested = Nested { outer: call.outer, args: call.args, from_model_code: call.from_model_code, problems };
         let request = CallRequest {
-            id: format!("{outer}/{k}"),
+            id,
             name: call.key,
             input: CallInput::Json(input),
             nested: Some(nested),

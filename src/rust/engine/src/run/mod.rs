@@ -113,7 +113,7 @@ struct Guard(Rc<Session>);
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        close_open_calls(&self.0, "the run ended");
+        close_open_calls(&self.0);
         *self.0.running.borrow_mut() = None;
         let mut state = self.0.state.borrow_mut();
         if matches!(state.status, Status::Running | Status::Waiting) {
@@ -122,17 +122,26 @@ impl Drop for Guard {
     }
 }
 
-fn close_open_calls(session: &Session, reason: &str) {
+fn close_open_calls(session: &Session) {
+    let executing = session.running.borrow().as_ref().and_then(|r| r.executing.take());
     for (id, name) in session.history.open_calls() {
-        session.history.push(not_executed(id, name, reason));
+        let message = match executing.as_ref().filter(|(executing, _)| *executing == id) {
+            Some((_, since)) => failed_call(id, name, tool::interrupted(since.elapsed().as_secs_f64())),
+            None => not_executed(id, name, "the run ended"),
+        };
+        session.history.push(message);
     }
 }
 
 fn not_executed(id: String, name: String, reason: &str) -> Message {
+    failed_call(id, name, format!("Not executed: {reason}."))
+}
+
+fn failed_call(id: String, name: String, text: String) -> Message {
     Message::ToolResult {
         tool_call_id: id,
         tool_name: name,
-        content: vec![Block::text(format!("Not executed: {reason}."))],
+        content: vec![Block::text(text)],
         is_error: true,
         details: Default::default(),
         gloss: None,

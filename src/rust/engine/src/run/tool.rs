@@ -230,6 +230,9 @@ impl Scene {
             from_model_code: self.is_model_code(request, record),
         };
         let begun = Instant::now();
+        if request.nested.is_none() {
+            *self.run.executing.borrow_mut() = Some((request.id.clone(), begun));
+        }
         let reply = self.call(how, vec![input.clone()]).await;
         let mut finished = self.outcome(request, key, &reply, begun.elapsed().as_secs_f64());
         if input != *original {
@@ -265,7 +268,7 @@ impl Scene {
             Err(failed) => failed,
         };
         let text = match failed.exit {
-            Exit::Interrupt => format!("Interrupted after {seconds:.1} s: side effects are possible."),
+            Exit::Interrupt => interrupted(seconds),
             Exit::Timeout => format!("{key} timed out after {seconds:.1} s."),
             Exit::Abort => format!("{key} was left by a jump to the top level."),
             Exit::Condition => failed.message,
@@ -315,6 +318,7 @@ impl Scene {
 
     /// Puts the result into the history: it is there before its `tool_execution_end`.
     fn keep(&self, id: &str, finished: &Finished) {
+        *self.run.executing.borrow_mut() = None;
         let result = &finished.result;
         self.session.history.push(Message::ToolResult {
             tool_call_id: id.to_owned(),
@@ -326,6 +330,11 @@ impl Scene {
             timestamp: crate::clock::now_ms(),
         });
     }
+}
+
+/// What is said of a call that was stopped while its body ran.
+pub fn interrupted(seconds: f64) -> String {
+    format!("Interrupted after {seconds:.1} s: side effects are possible.")
 }
 
 /// True for the built-in tool `r`; another one of that name has no privilege.

@@ -6,6 +6,7 @@ pub(crate) mod view;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::rc::{Rc, Weak};
+use std::time::Instant;
 
 use crate::error::Error;
 use crate::gate::mode::Mode;
@@ -228,6 +229,8 @@ pub struct Running {
     pub nested: Rc<RefCell<HashMap<String, u64>>>,
     /// Code that was approved, by tool call of `r`: members that it was seen to call are not asked about again.
     pub approved: crate::run::Approved,
+    /// The call whose body runs, and since when.
+    pub executing: Rc<RefCell<Option<(String, Instant)>>>,
     /// A call nested in code could be approved by nobody: the run ends with this.
     pub stop: Rc<RefCell<Option<Error>>>,
 }
@@ -241,6 +244,7 @@ impl Running {
             turn,
             nested: Rc::default(),
             approved: Rc::default(),
+            executing: Rc::default(),
             stop: Rc::default(),
         }
     }

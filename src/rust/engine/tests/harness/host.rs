@@ -67,7 +67,13 @@ pub struct World {
     pub children: Vec<Rc<Session>>,
     /// The host jumps out of its loop before this step.
     pub jump_at: Option<usize>,
-    /// Ctrl-C at the next wait.
+    /// The host drops its task before this step.
+    pub drop_at: Option<usize>,
+    /// Requests that may have no message, since the task that made them is gone.
+    pub lost_requests: usize,
+    /// Ctrl-C before this step.
+    pub cancel_at: Option<usize>,
+    /// Ctrl-C at each wait.
     pub cancel_on_wait: bool,
     /// Steps so far.
     pub steps: usize,
@@ -90,6 +96,9 @@ impl World {
             trace: Vec::new(),
             children: Vec::new(),
             jump_at: None,
+            drop_at: None,
+            lost_requests: 0,
+            cancel_at: None,
             cancel_on_wait: false,
             steps: 0,
             records: HashMap::new(),
@@ -113,12 +122,27 @@ impl World {
         for (name, script) in &table.scripts {
             world.fake(name, script)?;
         }
-        for entry in &table.records {
+        let (own, shared): (Vec<&Entry>, Vec<&Entry>) = table.records.iter().partition(|e| e.origin == "session");
+        for entry in shared {
+            world.add(entry, None).map_err(|e| format!("{}: {e}", entry.name))?;
+        }
+        world.session = conversation::create(&world.engine, &host(&table.args)).map_err(|e| e.to_string())?;
+        for entry in own {
             world.add(entry, None).map_err(|e| format!("{}: {e}", entry.name))?;
         }
         world.choose(&table.args)?;
         world.trace.clear();
         Ok(world)
+    }
+
+    /// From now on closures do nothing, the script says `reply`, and nothing is guarded.
+    pub fn calm(&mut self, reply: &str) {
+        self.answers.clear();
+        self.jump_at = None;
+        self.cancel_on_wait = false;
+        let answer = Answer { acts: Vec::new(), outcome: Outcome::Value(json!(reply)) };
+        self.answers.insert("script".into(), vec![answer]);
+        let _ = self.choose(&json!({"mode": "auto"}));
     }
 
     fn fake(&mut self, name: &str, script: &Script) -> Result<(), String> {
@@ -176,13 +200,22 @@ impl World {
                 self.note_released();
                 return Left::Jumped;
             }
+            if self.drop_at == Some(self.steps) {
+                return Left::Jumped;
+            }
+            if self.cancel_at == Some(self.steps) {
+                interrupted = true;
+                task.cancel("user");
+            }
             self.steps += 1;
             let step = task.next();
             self.note_released();
             match step {
                 Step::Call { id, call } => {
                     let Some(reply) = self.answer(&call) else {
-                        task.abandon();
+                        if self.drop_at.is_none() {
+                            task.abandon();
+                        }
                         return Left::Jumped;
                     };
                     interrupted |= reply == HostReply::Interrupt;
@@ -196,7 +229,6 @@ impl World {
                 Step::Show { .. } => {}
                 Step::Wait => {
                     if self.cancel_on_wait {
-                        self.cancel_on_wait = false;
                         interrupted = true;
                         task.cancel("user");
                     } else {
@@ -222,6 +254,7 @@ impl World {
             return Some(HostReply::null());
         }
         let mut fields = if argument.is_object() { argument.clone() } else { json!({"value": argument}) };
+        fields["@session"] = json!(call.caller.session);
         fields["@call"] = json!(call.caller.call);
         fields["@code"] = json!(call.caller.from_model_code);
         fields["@owner"] = json!(call.caller.owner);
@@ -280,12 +313,8 @@ impl World {
                     self.happened(&format!("steer -> {error}"), Value::Null);
                 }
             }
-            Act::Abort(reason) => {
-                let running = self.here().running.borrow().clone();
-                if let Some(running) = running {
-                    running.signal.abort(reason);
-                }
-            }
+            Act::Abort(reason) => abort(&self.here(), reason),
+            Act::AbortOutermost(reason) => abort(&self.session, reason),
             Act::Child(args, prompt) => return self.child(args, prompt),
             Act::Run => {
                 let mut task = run::task(&self.engine, &self.here());
@@ -382,6 +411,13 @@ impl World {
             self.gone.push(id);
             self.happened(&format!("released {label}"), Value::Null);
         }
+    }
+}
+
+fn abort(session: &Session, reason: &str) {
+    let running = session.running.borrow().clone();
+    if let Some(running) = running {
+        running.signal.abort(reason);
     }
 }
 

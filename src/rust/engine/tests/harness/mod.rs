@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod host;
+pub mod invariants;
 pub mod spec;
 pub mod table;
 
@@ -11,6 +12,14 @@ use gptr_engine::error::Error;
 use gptr_engine::value::Value;
 use host::{Left, World};
 use table::{Say, Table};
+
+/// A world for the head of a table.
+///
+/// # Panics
+/// When the table can't be read.
+pub fn world(text: &str) -> World {
+    Table::parse(text).and_then(|table| World::new(&table)).unwrap_or_else(|e| panic!("{e}"))
+}
 
 /// Plays the table in a file of `tests/tables`.
 ///
@@ -60,14 +69,14 @@ fn play(world: &mut World, say: &Say) -> Vec<(String, String)> {
         note("diagnostics", compare::lines(wanted, &lines));
     }
     for (n, roles) in &say.requests {
-        note(&format!("request {n}"), compare::lines(&[roles.clone()], &[roles_of(world, *n)]));
+        note(&format!("request {n}"), compare::lines(std::slice::from_ref(roles), &[roles_of(world, *n)]));
     }
     if let Some(count) = say.count {
         let seen = world.fakes.first().map_or(0, |f| f.count());
         note("requests", compare::lines(&[count.to_string()], &[seen.to_string()]));
     }
     if let Some(wanted) = &say.end {
-        note("end", compare::lines(&[wanted.clone()], &[end]));
+        note("end", compare::lines(std::slice::from_ref(wanted), &[end]));
     }
     found
 }

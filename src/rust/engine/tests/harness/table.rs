@@ -56,7 +56,7 @@ pub struct Say {
     pub prompt: Option<String>,
     /// What happens before, outside of any run.
     pub before: Vec<Act>,
-    /// Ctrl-C at the first wait.
+    /// Ctrl-C at each wait.
     pub cancel_on_wait: bool,
     /// The trace.
     pub trace: Option<Vec<String>>,
@@ -94,6 +94,8 @@ pub enum Act {
     Steer(&'static str, String),
     /// `abort <reason>`: `ctx$abort()`.
     Abort(String),
+    /// `abort_outermost <reason>`: the same of the session that the table is about.
+    AbortOutermost(String),
     /// `child <args> <prompt>`: another session.
     Child(Value, String),
     /// `run`: runs the session that is running.
@@ -218,6 +220,7 @@ impl Act {
             "steer" => Act::Steer("steer", rest.to_owned()),
             "follow_up" => Act::Steer("follow_up", rest.to_owned()),
             "abort" => Act::Abort(rest.to_owned()),
+            "abort_outermost" => Act::AbortOutermost(rest.to_owned()),
             "child" => {
                 let end = rest.rfind('}').ok_or("`child` needs arguments")?;
                 Act::Child(json(&rest[..=end])?, rest[end + 1..].trim().to_owned())

@@ -519,7 +519,7 @@ mod tests {
         assert_eq!(names(|k| k.experimental).join(" "), experimental);
         let additive = "checkpointer context_block env_alias guidance hook policy prompt_section redaction_rule risk_rule \
                         route search_source secret_source";
-        assert_eq!(names(Kind::is_additive).join(" "), additive);
+        assert_eq!(names(|k| k.resolve == Resolve::All).join(" "), additive);
         assert_eq!(names(|k| k.order_field.is_some()).join(" "), "context_block policy prompt_section route");
     }
 

@@ -117,12 +117,26 @@ runs_in <- function(package, i) {
 }
 
 on_unload <- function(package) {
+  on_failed_load(package)
   if (package %in% the$unload_hooks) return(invisible(NULL))
   the$unload_hooks <- c(the$unload_hooks, package)
   setHook(packageEvent(package, "onUnload"), function(...) {
     the$unload_hooks <- setdiff(the$unload_hooks, package)
     unload_source(paste0("plugin:", package))
   })
+}
+
+# A namespace that never came to be leaves nothing behind: no hook of R tells of it, so its loader's own exit does.
+on_failed_load <- function(package) {
+  for (i in seq_len(sys.nframe())) {
+    frame <- sys.frame(i)
+    if (!identical(sys.function(i), loadNamespace) || !identical(get0("package", frame, inherits = FALSE), package)) next
+    if (isTRUE(frame$.gptr_watched)) return(invisible(NULL))
+    frame$.gptr_watched <- TRUE
+    gone <- function() if (!isNamespaceLoaded(package)) unload_source(paste0("plugin:", package))
+    do.call(on.exit, list(as.call(list(gone)), add = TRUE), envir = frame)
+    return(invisible(NULL))
+  }
 }
 
 unload_source <- function(source) {

@@ -158,7 +158,7 @@ call_member <- function(path, args) {
 call_member_directly <- function(path, args) {
   found <- engine(.Call(wrap__member_resolve, path, frame_session_id()))
   spec <- spec_home(found$home)[[found$record]]
-  problems <- engine(.Call(wrap__member_check, found$record, args))
+  problems <- engine(.Call(wrap__member_check, found$record, for_engine(args)))
   if (length(problems)) {
     gptr_abort("tool", paste0("Invalid arguments for ", found$key, ": ", paste(problems, collapse = "; ")),
       tool = found$key, status = "invalid")
@@ -180,7 +180,7 @@ call_member_in_run <- function(path, args, session, frame) {
     data$member_args[[id]] <- NULL
     data$member_values[[id]] <- NULL
   })
-  task <- engine(.Call(wrap__task_member, data$ptr, path, args, id, frame$call, frame$model_code))
+  task <- engine(.Call(wrap__task_member, data$ptr, path, for_engine(args), id, frame$call, frame$model_code))
   result <- drive(task)
   if (result$interrupted) resignal_interrupt()
   outcome <- engine(result$value)

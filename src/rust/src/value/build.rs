@@ -13,6 +13,7 @@ use super::read::CONVERTED;
 const NA: i32 = i32::MIN;
 
 // R's API that extendr's declarations lack.
+#[allow(improper_ctypes, reason = "SEXP is a pointer that only R looks behind")]
 unsafe extern "C" {
     fn Rf_ScalarLogical(x: i32) -> SEXP;
     fn Rf_ScalarInteger(x: i32) -> SEXP;

@@ -32,6 +32,7 @@ pub const CONVERTED: &[(&str, unsafe fn(SEXP, isize) -> HostData)] = &[
 ];
 
 // R's API that extendr's declarations lack.
+#[allow(improper_ctypes, reason = "SEXP is a pointer that only R looks behind")]
 unsafe extern "C" {
     fn Rf_getCharCE(x: SEXP) -> cetype_t;
     fn Rf_translateCharUTF8(x: SEXP) -> *const std::ffi::c_char;

@@ -215,7 +215,7 @@ current_session <- function() {
 # Refuses `action` in code that the model wrote.
 control_guard <- function(action) {
   frame <- current_frame()
-  if (is.null(frame) || !frame$model_code) return(invisible(NULL))
+  if (!isTRUE(frame$model_code)) return(invisible(NULL))
   gptr_abort("permission", paste0(action, "() changes what the agent may do: run it yourself at the console."),
     action = action, tool = "r", risk = 4L,
     how_to_allow = paste0("Run ", action, "() yourself at the console."), session = NULL

@@ -141,7 +141,9 @@ impl Engine {
         session.closed.set(true);
         self.sessions.borrow_mut().remove(&session.id);
         self.registry.remove_session(&session.id);
-        self.loads.borrow_mut().retain(|_, l| l.session() != Some(&session.id));
+        for load in self.loads.borrow_mut().values_mut().filter(|l| l.session() == Some(&session.id)) {
+            load.end();
+        }
     }
 
     /// Takes a session that the host let go of. A finalizer may run at any time, so it only queues: the session leaves

@@ -134,8 +134,7 @@ pub fn rollback(engine: &Engine, number: u64) {
     let registry = {
         let mut loads = engine.loads.borrow_mut();
         let Some(load) = loads.get_mut(&number) else { return };
-        load.state = State::Gone;
-        load.staged.clear();
+        load.end();
         load.registry.clone()
     };
     registry.remove_where(|r| r.load == Some(number));
@@ -174,6 +173,12 @@ impl Load {
     /// The session that the load belongs to.
     pub fn session(&self) -> Option<&str> {
         self.origin.session.as_deref()
+    }
+
+    /// Its API object is stale from now on.
+    pub fn end(&mut self) {
+        self.state = State::Gone;
+        self.staged.clear();
     }
 
     /// The registry that the load writes to.

@@ -47,7 +47,7 @@ spec_rows <- function(spec, tokens, load = NULL) {
   id <- paste0("check", the$checks)
   assign(id, spec, envir = the$specs)
   on.exit(rm(list = id, envir = the$specs))
-  perform(engine(.Call(wrap__task_check, spec_for_engine(spec), id, tokens, load)))
+  perform(engine(.Call(wrap__task_check, for_engine(spec), id, tokens, load)))
 }
 
 file_rows <- function(path, tokens) {

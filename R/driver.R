@@ -144,7 +144,7 @@ value_reply <- function(value, step) {
     if (identical(step$style, "host")) return(keep_member_value(value, step$host_args))
     return(tool_reply(value, step$call))
   }
-  list(type = "value", value = if (is.list(value) && !is.data.frame(value)) spec_for_engine(value) else value)
+  list(type = "value", value = for_engine(value))
 }
 
 # A tool's result in its one form; `malformed` says why there is none.
@@ -155,7 +155,7 @@ tool_reply <- function(value, call) {
     if (!is.null(session) && !is.null(call)) assign(call, result$value, envir = session_data(session)$values)
     result["value"] <- list(NULL)
   }
-  list(type = "value", value = result)
+  list(type = "value", value = for_engine(result))
 }
 
 # The function in field `field` of a record's spec; NULL when the record's session is gone.
@@ -215,7 +215,7 @@ current_session <- function() {
 # Refuses `action` in code that the model wrote.
 control_guard <- function(action) {
   frame <- current_frame()
-  if (is.null(frame) || !frame$model_code) return(invisible(NULL))
+  if (!isTRUE(frame$model_code)) return(invisible(NULL))
   gptr_abort("permission", paste0(action, "() changes what the agent may do: run it yourself at the console."),
     action = action, tool = "r", risk = 4L,
     how_to_allow = paste0("Run ", action, "() yourself at the console."), session = NULL

@@ -161,7 +161,7 @@ api_register <- function(data, spec) {
     gptr_abort("invalid_spec", "gptr$register() takes a spec, see gptr_tool() and gptr_spec().",
       kind = "?", name = "?", field = "spec", problem = "must be a spec")
   }
-  row <- engine(.Call(wrap__ext_register, data$load, spec_for_engine(spec), fake_state(spec), FALSE, NULL))
+  row <- engine(.Call(wrap__ext_register, data$load, for_engine(spec), fake_state(spec), FALSE, NULL))
   spec <- add_generated(apply_patch(spec, row$patch), row$generate)
   if (is.null(row$id)) assign(row$token, spec, envir = data$staged) else data$specs[[row$id]] <- spec
   the$listing <- NULL

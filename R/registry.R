@@ -66,7 +66,7 @@ no_factory <- function(action) {
 
 # Stores a spec in the engine and its closures here. Returns the record's id.
 add_record <- function(spec, origin, specs = the$specs) {
-  added <- engine(.Call(wrap__registry_add, spec_for_engine(spec), origin, fake_state(spec), FALSE))
+  added <- engine(.Call(wrap__registry_add, for_engine(spec), origin, fake_state(spec), FALSE))
   specs[[added$id]] <- add_generated(apply_patch(spec, added$patch), added$generate)
   the$listing <- NULL
   forget(added$released)
@@ -117,12 +117,26 @@ runs_in <- function(package, i) {
 }
 
 on_unload <- function(package) {
+  on_failed_load(package)
   if (package %in% the$unload_hooks) return(invisible(NULL))
   the$unload_hooks <- c(the$unload_hooks, package)
   setHook(packageEvent(package, "onUnload"), function(...) {
     the$unload_hooks <- setdiff(the$unload_hooks, package)
     unload_source(paste0("plugin:", package))
   })
+}
+
+# A namespace that never came to be leaves nothing behind: no hook of R tells of it, so its loader's own exit does.
+on_failed_load <- function(package) {
+  for (i in seq_len(sys.nframe())) {
+    frame <- sys.frame(i)
+    if (!identical(sys.function(i), loadNamespace) || !identical(get0("package", frame, inherits = FALSE), package)) next
+    if (isTRUE(frame$.gptr_watched)) return(invisible(NULL))
+    frame$.gptr_watched <- TRUE
+    gone <- function() if (!isNamespaceLoaded(package)) unload_source(paste0("plugin:", package))
+    do.call(on.exit, list(as.call(list(gone)), add = TRUE), envir = frame)
+    return(invisible(NULL))
+  }
 }
 
 unload_source <- function(source) {
@@ -202,7 +216,8 @@ ready <- function() {
   if (isTRUE(the$ready)) return(invisible(NULL))
   the$ready <- TRUE
   for (spec in builtin_specs()) {
-    add_record(spec$spec, list(source = paste0("builtin:", spec$owner), rank = 6L, extension = paste0("builtin:", spec$owner)))
+    owner <- paste0("builtin:", spec$owner)
+    add_record(spec$spec, list(source = owner, rank = 6L, extension = owner))
   }
   invisible(NULL)
 }

@@ -209,3 +209,6 @@ pub fn estimate_tokens(text: &HostValue, class: &str) -> Result<Value, Error> {
     })?;
     Ok(json!(CharCounts::of_elements(items.iter().map(|s| s.as_deref())).tokens(class)))
 }
+
+#[cfg(test)]
+mod tests;

@@ -93,3 +93,6 @@ pub fn is_namespaced_member(record: &Record) -> bool {
         && record.text("exposure") != Some("hidden")
         && (record.lazy || record.has_function("fun") || record.has_function("execute"))
 }
+
+#[cfg(test)]
+mod tests;

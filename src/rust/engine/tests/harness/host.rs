@@ -9,6 +9,7 @@ use std::time::Duration;
 use gptr_engine::conversation;
 use gptr_engine::engine::Engine;
 use gptr_engine::error::Error;
+use gptr_engine::extension;
 use gptr_engine::provider::fake::{Fake, Script as FakeScript};
 use gptr_engine::provider::http;
 use gptr_engine::registry::store::Origin;
@@ -53,6 +54,30 @@ struct Frame {
     model_code: bool,
 }
 
+/// What the code of a lazy extension does.
+#[derive(Debug, Clone)]
+pub struct Factory {
+    /// The records that it registers, as lines of a table.
+    pub lines: Vec<String>,
+    /// How it ends.
+    pub end: FactoryEnd,
+}
+
+/// How the code of a lazy extension ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum FactoryEnd {
+    /// It returns.
+    Well,
+    /// It fails, and the host rolls back.
+    Fails,
+    /// It fails, and the host forgets to roll back.
+    FailsHalfWay,
+    /// The host does nothing.
+    Ignored,
+    /// The person interrupts it.
+    Interrupted,
+}
+
 /// An engine, a session and a host.
 pub struct World {
     /// The engine.
@@ -77,6 +102,8 @@ pub struct World {
     pub cancel_on_wait: bool,
     /// Steps so far.
     pub steps: usize,
+    /// The code of lazy extensions, by load.
+    pub factories: HashMap<u64, Factory>,
     records: HashMap<String, Entry>,
     gone: Vec<String>,
     answers: HashMap<String, Vec<Answer>>,
@@ -101,6 +128,7 @@ impl World {
             cancel_at: None,
             cancel_on_wait: false,
             steps: 0,
+            factories: HashMap::new(),
             records: HashMap::new(),
             gone: Vec::new(),
             answers: HashMap::new(),
@@ -244,6 +272,9 @@ impl World {
     /// Calls the closure that a step names; `None` when the host jumps out of its loop meanwhile.
     fn answer(&mut self, call: &Call) -> Option<HostReply> {
         assert!(!self.gone.contains(&call.handler.record), "a released handler is called: {call:?}");
+        if call.handler.record == Call::HOST && call.handler.field == "activate" {
+            return Some(self.activate(call.args[0].as_u64().unwrap_or_default()));
+        }
         let entry = self.records.get(&call.handler.record);
         let Some(closure) = entry.and_then(|e| e.closure(&call.handler.field)).map(str::to_owned) else {
             return Some(HostReply::error(format!("no closure for {:?}", call.handler)));
@@ -279,6 +310,37 @@ impl World {
         }
         self.frames.pop();
         Some(if interrupted { HostReply::Interrupt } else { reply_of(&answer.outcome, call) })
+    }
+
+    /// Runs the code of a lazy extension as a host does.
+    pub fn activate(&mut self, load: u64) -> HostReply {
+        self.happened(&format!("activate {load}"), Value::Null);
+        let Some(factory) = self.factories.get(&load).cloned() else { return HostReply::error("no factory") };
+        if factory.end == FactoryEnd::Ignored || !extension::activate(&self.engine, load) {
+            return HostReply::Value(false.into());
+        }
+        let entries: Vec<Entry> = factory.lines.iter().map(|l| Entry::parse(l).expect("a record")).collect();
+        for entry in &entries {
+            extension::register(&self.engine, load, &entry.spec(), None, None).expect("a spec that is taken");
+        }
+        match factory.end {
+            FactoryEnd::Well => {
+                let rows = extension::commit(&self.engine, load).expect("a load that commits");
+                for (row, entry) in rows.as_array().into_iter().flatten().zip(entries) {
+                    self.records.insert(row["id"].as_str().unwrap_or_default().to_owned(), entry);
+                }
+                HostReply::Value(true.into())
+            }
+            FactoryEnd::FailsHalfWay => HostReply::error("half-way"),
+            FactoryEnd::Interrupted => {
+                extension::rollback(&self.engine, load);
+                HostReply::Interrupt
+            }
+            _ => {
+                extension::rollback(&self.engine, load);
+                HostReply::Value(false.into())
+            }
+        }
     }
 
     fn next_answer(&mut self, closure: &str) -> Answer {

@@ -158,3 +158,62 @@ fn what_an_extension_of_a_session_registers_ends_with_it() {
     assert!(late.is_err(), "the session is gone");
     assert_eq!(world.engine.registry.records().iter().filter(|r| r.session.is_some()).count(), 0);
 }
+
+const REVIEWER: &str = r#"kind reviewer {"validate": "=validate(spec)"}"#;
+
+#[test]
+fn case_66_a_staged_kind_is_usable_by_its_own_factory_alone() {
+    let engine = engine();
+    let load = extension::begin(&engine, plugin("demo"), false);
+    assert!(extension::register(&engine, load, &spec("reviewer stats {}"), None, None).is_err());
+    let kind = stage(&engine, load, REVIEWER);
+    assert!(engine.features(Some(load)).contains(&"kind.reviewer".to_owned()));
+    assert!(!engine.features(None).contains(&"kind.reviewer".to_owned()));
+    let asked = engine.asks(&engine.registry, Some(load), &spec("reviewer stats {}")).unwrap().unwrap();
+    assert_eq!((asked.record, asked.token), (None, Some(kind)));
+    stage(&engine, load, "reviewer stats {}");
+    assert!(engine.asks(&engine.registry, None, &spec("reviewer stats {}")).is_err());
+    extension::commit(&engine, load).unwrap();
+    let asked = engine.asks(&engine.registry, None, &spec("reviewer stats {}")).unwrap().unwrap();
+    assert!(asked.record.is_some() && asked.token.is_none() && sees(&engine, "reviewer", "stats"));
+    extension::rollback(&engine, load);
+    assert!(engine.registry.kind("reviewer").is_err());
+}
+
+#[test]
+fn a_kind_is_staged_once_and_not_when_it_is_defined() {
+    let engine = engine();
+    let load = extension::begin(&engine, plugin("demo"), false);
+    stage(&engine, load, REVIEWER);
+    for line in [REVIEWER, r#"kind tool {"validate": "=validate(spec)"}"#] {
+        let error = extension::register(&engine, load, &spec(line), None, None).err().unwrap();
+        assert_eq!(class(&error), "invalid_spec", "{error}");
+        assert!(error.to_string().contains("already defined by"), "{error}");
+    }
+}
+
+#[test]
+fn a_cancelled_kind_fails_the_commit_of_what_depends_on_it() {
+    let engine = engine();
+    let load = extension::begin(&engine, plugin("demo"), false);
+    let kind = stage(&engine, load, REVIEWER);
+    stage(&engine, load, "policy p =check");
+    stage(&engine, load, "reviewer stats {}");
+    extension::unregister(&engine, load, Some(&kind), None).unwrap();
+    assert_eq!(class(&extension::commit(&engine, load).unwrap_err()), "unknown_kind");
+    assert!(!sees(&engine, "policy", "p") && engine.registry.kind("reviewer").is_err());
+}
+
+#[test]
+fn case_76_unloading_counts_the_records_and_makes_the_api_stale() {
+    let engine = engine();
+    let load = extension::begin(&engine, plugin("demo"), false);
+    stage(&engine, load, "policy p =check");
+    stage(&engine, load, "hook turn_end =h");
+    extension::commit(&engine, load).unwrap();
+    assert_eq!(extension::unload(&engine, "plugin:demo"), 2);
+    assert!(!sees(&engine, "policy", "p"));
+    assert_eq!(class(&extension::current(&engine, load).unwrap_err()), "stale_api");
+    let log = engine.registry.diagnostics();
+    assert_eq!((log[0].class.as_str(), log[0].message.as_str()), ("unloaded", "2 record(s) removed"));
+}

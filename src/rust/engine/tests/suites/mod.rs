@@ -1,6 +1,7 @@
 //! What tables can't say: all steps of a run, random runs, and lifetimes.
 
 mod jumps;
+mod lazy;
 mod lifetimes;
 mod loads;
 mod random;

@@ -102,8 +102,11 @@ pub(crate) fn is_setting(name: &str) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use unicode_normalization::UnicodeNormalization;
 
     #[test]
     fn names_are_matched_to_the_very_end_and_are_ascii() {
@@ -120,6 +123,54 @@ mod tests {
     fn names_have_at_most_64_characters() {
         for form in [PROVIDER, TOOL, NAMESPACE, SKILL, KIND] {
             assert!(form.fits(&"a".repeat(64)) && !form.fits(&"a".repeat(65)));
+        }
+    }
+
+    /// The forms as patterns, matched by another program.
+    fn patterns() -> Vec<(Form, regex::Regex)> {
+        let all = [
+            (PROVIDER, r"[a-z0-9][a-z0-9_-]{0,63}"),
+            (TOOL, r"[a-zA-Z0-9_-]{1,64}"),
+            (NAMESPACE, r"[A-Za-z][A-Za-z0-9_.]{0,63}"),
+            (SKILL, r"[a-z0-9][a-z0-9-]{0,63}"),
+            (KIND, r"[a-z][a-z0-9_]{0,63}"),
+            (VARIABLE, r"[A-Za-z_][A-Za-z0-9_]*"),
+            (BUILTIN, r"[a-z0-9][a-z0-9-]*"),
+        ];
+        all.into_iter().map(|(form, p)| (form, regex::Regex::new(&format!(r"\A(?:{p})\z")).unwrap())).collect()
+    }
+
+    /// A name, sound or spoilt in one of the ways that get past careless patterns.
+    fn names() -> impl Strategy<Value = String> {
+        let sound = || "[a-zA-Z0-9_.-]{0,70}";
+        let spoilt = prop::sample::select(vec![
+            "\n", "\r", "\r\n", "\0", " ", "\t", "\u{a0}", "\u{2028}", "\u{200b}", "\u{200d}", "\u{feff}", "\u{ad}", "\u{301}",
+            "\u{e9}", "e\u{301}", "\u{430}", "\u{ff41}", "\u{131}", "\u{17f}", "\u{212a}", "\u{661}", "/", ":", "\u{10ffff}",
+        ]);
+        let at = any::<prop::sample::Index>();
+        prop_oneof![
+            3 => sound(),
+            1 => "[a-z]{63,66}",
+            4 => (sound(), spoilt, at).prop_map(|(mut name, bad, at)| {
+                name.insert_str(at.index(name.len() + 1), bad);
+                name
+            }),
+            2 => any::<String>(),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn names_fit_when_their_pattern_matches_the_whole(name in names()) {
+            for (form, pattern) in patterns() {
+                let fits = form.fits(&name);
+                prop_assert_eq!(fits, pattern.is_match(&name), "{:?} as {}", name, form.words);
+                prop_assert!(!fits || (name.is_ascii() && !name.is_empty() && name.nfd().eq(name.nfc())));
+            }
+            let setting = regex::Regex::new(r"\A[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*\z").unwrap();
+            prop_assert_eq!(is_setting(&name), setting.is_match(&name), "{:?}", name);
         }
     }
 }

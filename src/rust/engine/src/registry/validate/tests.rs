@@ -520,3 +520,66 @@ fn no_spec_makes_validation_panic() {
         }
     }
 }
+
+fn judged(reply: &HostReply, fields: &HostValue) -> (String, String) {
+    match judge("reviewer", "stats", reply, fields) {
+        Ok(()) => ("fine".into(), String::new()),
+        Err(Error::InvalidSpec { kind, name, field, problem }) => {
+            assert_eq!((kind.as_str(), name.as_str()), ("reviewer", "stats"));
+            (field, problem)
+        }
+        Err(other) => panic!("{other}"),
+    }
+}
+
+#[test]
+fn case_28_a_kinds_own_validator_accepts_by_giving_the_spec_back() {
+    let null = HostValue::null();
+    let list = HostReply::Value(HostValue::named([("name", "stats".into())]));
+    assert_eq!(judged(&list, &null).0, "fine");
+    let (field, problem) = judged(&HostReply::error("no"), &null);
+    assert_eq!((field.as_str(), problem.contains("no")), ("(validate)", true));
+    let frame = HostValue { class: vec!["data.frame".into()], ..HostValue::list([]) };
+    for no_list in [HostValue::from("yes"), true.into(), null.clone(), frame] {
+        assert_eq!(judged(&HostReply::Value(no_list), &null).0, "(validate)");
+    }
+    for left in [HostReply::Interrupt, HostReply::Abort, HostReply::Timeout] {
+        assert_eq!(judged(&left, &null).0, "(validate)");
+    }
+}
+
+#[test]
+fn an_invalid_spec_of_a_validator_passes_through() {
+    let classes = ["gptr_error_invalid_spec", "gptr_error", "error", "condition"];
+    let class: Vec<String> = classes.iter().map(|c| (*c).to_owned()).collect();
+    let raised = HostReply::Condition { class, message: "Invalid".into() };
+    let fields = HostValue::named([("field", "ask".into()), ("problem", "must be a question".into())]);
+    assert_eq!(judged(&raised, &fields), ("ask".into(), "must be a question".into()));
+    assert_eq!(judged(&raised, &HostValue::null()).0, "(validate)");
+}
+
+#[test]
+fn case_26_names_with_a_trailing_newline_or_worse_are_refused_by_every_kind_with_a_pattern() {
+    let named: [(&str, &str, Vec<(&str, HostValue)>); 8] = [
+        ("provider", "corp", vec![("api", "x".into())]),
+        ("tool", "add", vec![("description", "d".into()), ("execute", f(&["input", "ctx"]))]),
+        ("skill", "stats", vec![("description", "d".into())]),
+        ("command", "rows", vec![("handler", f(&["args", "ctx"]))]),
+        ("setting", "panel.size", vec![]),
+        ("env_alias", "TOKEN", vec![("aliases", "t".into())]),
+        ("kind", "reviewer", vec![("validate", f(&["spec"]))]),
+        ("model", "corp/large", vec![]),
+    ];
+    for (kind, name, fields) in named {
+        assert!(try_spec(kind, name, &fields).is_ok(), "{kind}");
+        for bad in ["", "\n", &format!("{name}\n"), &format!("{name}\r\n"), &format!("\n{name}")] {
+            let refused = try_spec(kind, bad, &fields);
+            assert!(matches!(refused, Err(Error::InvalidSpec { .. })), "{kind} {bad:?}: {refused:?}");
+        }
+    }
+    let tool = [("description", "d".into()), ("execute", f(&["input", "ctx"]))];
+    for namespace in ["demo\n", "de\u{200b}mo", "d\u{e9}mo", "demo ", &"n".repeat(65)] {
+        let fields: Vec<(&str, HostValue)> = tool.iter().cloned().chain([("namespace", namespace.into())]).collect();
+        assert!(matches!(try_spec("tool", "add", &fields), Err(Error::InvalidSpec { field, .. }) if field == "namespace"));
+    }
+}

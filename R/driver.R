@@ -65,8 +65,9 @@ resignal_interrupt <- function() {
 
 # Drops the specs of records that the engine has no more use for. Those of a session go with it.
 forget <- function(ids) {
-  ids <- intersect(unlist(ids), names(the$specs))
-  if (length(ids)) rm(list = ids, envir = the$specs)
+  for (id in unlist(ids)) {
+    if (exists(id, envir = the$specs, inherits = FALSE)) rm(list = id, envir = the$specs)
+  }
 }
 
 # ---- closures ------------------------------------------------------------------------------------------------------
@@ -173,7 +174,16 @@ host_services <- list(
       if (nzchar(value)) return(list(name = name, value = enc2utf8(value)))
     }
     NULL
-  }
+  },
+  # Those of a check, see check.R.
+  child_processes = function(pause, also) {
+    found <- child_processes(pause, also)
+    if (is.null(found)) NULL else list(processes = as.list(found))
+  },
+  backend_start = function(record) start_probe(record),
+  backend_cancel = function(record) cancel_probe(record),
+  check_example = function(record, i) print_example(record, i),
+  check_adapter = function(service, record) check_adapter_with(service, record)
 )
 
 # The environment that holds specs: the process's, or that of one session.

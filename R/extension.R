@@ -7,7 +7,7 @@ load_session_extension <- function(session, extension) {
   data$extensions <- (data$extensions %||% 0L) + 1L
   name <- if (is.function(extension)) paste0("session:", data$extensions) else extension_name(extension)
   origin <- list(source = "session", rank = 0L, extension = name, session = data$id)
-  failure <- load_factory(factory, origin, data$specs)
+  failure <- load_factory(factory, origin, data$specs)$failure
   if (is.null(failure)) return(invisible(NULL))
   gptr_abort("extension", paste0("Extension ", name, " failed to load: ", one_message(failure)),
     extension = name, parent = failure)
@@ -43,23 +43,24 @@ factory_in_file <- function(path) {
   value
 }
 
-# Runs a factory as one transaction. NULL when everything was committed, else the condition that ended it; then nothing
-# of it remains.
+# Runs a factory as one transaction. `failure` is NULL when everything was committed, else the condition that ended it;
+# then nothing of it remains. `load` is the engine's number of the load.
 load_factory <- function(factory, origin, specs, registry = "live") {
-  if (!is.function(factory)) return(simpleError("An extension must be a function of one argument, the API object."))
+  if (!is.function(factory)) {
+    return(list(failure = simpleError("An extension must be a function of one argument, the API object.")))
+  }
   load <- engine(.Call(wrap__ext_begin, origin, registry))
   staged <- new.env(parent = emptyenv())
-  api <- new_extension_api(load, origin, staged, specs)
+  api <- new_extension_api(load, origin, staged, specs, registry = registry)
   finished <- FALSE
   on.exit(if (!finished) engine(.Call(wrap__ext_rollback, load)))
   frame <- list(role = "factory", owner = origin$extension, session = origin$session)
-  reply <- call_factory(factory, api, frame)
-  if (is.null(reply)) reply <- commit_load(load, staged, specs, origin)
+  failure <- call_factory(factory, api, frame)
+  if (is.null(failure)) failure <- commit_load(load, staged, specs, origin)
   finished <- TRUE
-  if (!is.null(reply)) engine(.Call(wrap__ext_rollback, load))
-  if (inherits(reply, "interrupt")) resignal_interrupt()
-  the$listing <- NULL
-  reply
+  if (!is.null(failure)) engine(.Call(wrap__ext_rollback, load))
+  if (inherits(failure, "interrupt")) resignal_interrupt()
+  list(failure = failure, load = load)
 }
 
 call_factory <- function(factory, api, frame) {
@@ -92,12 +93,13 @@ commit_load <- function(load, staged, specs, origin) {
 }
 
 # The API object: an environment whose members are read with `$`.
-new_extension_api <- function(load, origin, staged, specs, dir = NULL) {
+new_extension_api <- function(load, origin, staged, specs, registry, dir = NULL) {
   api <- new.env(parent = emptyenv())
   api$load <- load
   api$origin <- origin
   api$staged <- staged
   api$specs <- specs
+  api$scratch <- identical(registry, "scratch")
   api$dir <- dir
   api$state <- new.env(parent = emptyenv())
   outer <- new.env(parent = emptyenv())
@@ -161,16 +163,21 @@ api_register <- function(data, spec) {
     gptr_abort("invalid_spec", "gptr$register() takes a spec, see gptr_tool() and gptr_spec().",
       kind = "?", name = "?", field = "spec", problem = "must be a spec")
   }
+  if (isTRUE(the$checking) && !data$scratch) stale_in_check(data)
   row <- engine(.Call(wrap__ext_register, data$load, spec_for_engine(spec), fake_state(spec)))
   spec <- add_generated(apply_patch(spec, row$patch), row$generate)
   if (is.null(row$id)) assign(row$token, spec, envir = data$staged) else data$specs[[row$id]] <- spec
-  the$listing <- NULL
   invisible(function() {
     gone <- engine(.Call(wrap__ext_unregister, data$load, row$token, row$id %||% staged_id(data, row$token)))
     forget(gone$released)
-    the$listing <- NULL
     invisible(TRUE)
   })
+}
+
+# A check leaves no trace: not through the API object of another, live extension either.
+stale_in_check <- function(data) {
+  gptr_abort("stale_api", paste0("gptr_check() is running: ", data$origin$extension, " registers nothing meanwhile."),
+    plugin = data$origin$extension, generation = NULL)
 }
 
 staged_id <- function(data, token) {
@@ -187,6 +194,7 @@ api_require <- function(data, requires) {
 api_current <- function(data) engine(.Call(wrap__ext_current, data$load))
 
 api_log <- function(data, ...) {
+  if (data$scratch) return(invisible(NULL))
   text <- paste0(..., collapse = "")
   engine(.Call(wrap__registry_diagnose, data$origin$extension, "log", "log", enc2utf8(text)))
   invisible(NULL)

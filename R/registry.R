@@ -45,7 +45,7 @@ gptr_register <- function(spec) {
   }
   source <- if (is.null(package)) "user" else paste0("plugin:", package)
   rank <- if (is.null(package)) 3L else 5L
-  id <- add_record(spec, list(source = source, rank = rank, extension = source, place = call_place(sys.call())))
+  id <- add_record(spec, list(source = source, rank = rank, extension = source, place = call_place()))
   if (!is.null(package)) on_unload(package)
   remover <- function() {
     if (is.null(package)) control_guard("gptr_register")
@@ -67,7 +67,6 @@ no_factory <- function(action) {
 add_record <- function(spec, origin, specs = the$specs) {
   added <- engine(.Call(wrap__registry_add, spec_for_engine(spec), origin, fake_state(spec)))
   specs[[added$id]] <- add_generated(apply_patch(spec, added$patch), added$generate)
-  the$listing <- NULL
   forget(added$released)
   added$id
 }
@@ -75,7 +74,6 @@ add_record <- function(spec, origin, specs = the$specs) {
 remove_record <- function(id) {
   gone <- engine(.Call(wrap__registry_remove, id))
   forget(gone$released)
-  the$listing <- NULL
   invisible(gone$removed)
 }
 
@@ -97,14 +95,19 @@ fake_state <- function(spec) {
 
 # The package whose namespace is being loaded by the code that runs now, or NULL.
 loading_package <- function() {
-  for (i in seq_len(sys.nframe())) {
-    fn <- sys.function(i)
-    if (identical(fn, loadNamespace)) {
+  calls <- sys.calls()
+  for (i in seq_along(calls)) {
+    if (is_load(calls[[i]][[1L]])) {
       package <- get0("package", envir = sys.frame(i), inherits = FALSE)
       if (is.character(package) && !identical(package[[1L]], "gptr") && runs_in(package[[1L]], i)) return(package[[1L]])
     }
   }
   NULL
+}
+
+is_load <- function(head) {
+  if (is.symbol(head)) return(identical(head, quote(loadNamespace)))
+  identical(head, loadNamespace) || identical(head, quote(base::loadNamespace))
 }
 
 # True when a function of the package runs above frame `i`: its .onLoad, not something the loader itself does.
@@ -126,15 +129,7 @@ on_unload <- function(package) {
 unload_source <- function(source) {
   gone <- engine(.Call(wrap__registry_unload, source))
   forget(gone$released)
-  the$listing <- NULL
   gone$count
-}
-
-call_place <- function(call) {
-  ref <- attr(call, "srcref")
-  if (is.null(ref)) return(NULL)
-  file <- get0("filename", envir = attr(ref, "srcfile"), inherits = FALSE)
-  if (!is.character(file) || !nzchar(file)) NULL else list(file = file, line = as.integer(ref[[1L]]))
 }
 
 #' List what is registered
@@ -191,7 +186,6 @@ diagnostics_frame <- function() {
 gptr_reload <- function() {
   control_guard("gptr_reload")
   ready()
-  the$listing <- NULL
   invisible(engine(.Call(wrap__registry_reload)))
 }
 

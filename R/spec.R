@@ -40,8 +40,9 @@ complete_spec <- function(spec) {
   structure(c(unclass(spec)[!last], unclass(spec)[last]), class = class(spec))
 }
 
-# A primitive has no formals to look at, and strings may be in another encoding than UTF-8.
+# A primitive has no formals to look at, and strings may be in another encoding than UTF-8. Most specs have neither.
 spec_for_engine <- function(spec) {
+  if (!.Call(wrap__needs_translation, spec, l10n_info()[["UTF-8"]])) return(spec)
   rapply(spec, function(value) {
     if (is.character(value)) {
       enc2utf8(value)

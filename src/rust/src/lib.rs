@@ -2,6 +2,7 @@
 #![allow(missing_docs)] // `extendr_module!` makes public items without documentation.
 
 mod answer;
+mod check;
 mod extension;
 mod member;
 mod provider;
@@ -15,6 +16,7 @@ use extendr_api::prelude::*;
 
 extendr_module! {
     mod gptr;
+    use check;
     use extension;
     use member;
     use provider;

@@ -337,6 +337,34 @@ pub fn named_list(items: Vec<(&str, Robj)>) -> Robj {
     List::from_pairs(items).into()
 }
 
+/// TRUE when a list holds, at any depth, a primitive function, or text that is not UTF-8. Text without a mark is in the
+/// encoding of the locale.
+#[extendr]
+fn needs_translation(x: Robj, utf8_locale: bool) -> bool {
+    // SAFETY: called on R's thread with a live object; reads only.
+    unsafe { foreign(x.get(), utf8_locale, 0) }
+}
+
+unsafe fn foreign(x: SEXP, utf8_locale: bool, depth: usize) -> bool {
+    unsafe {
+        match TYPEOF(x) {
+            SEXPTYPE::BUILTINSXP | SEXPTYPE::SPECIALSXP => true,
+            SEXPTYPE::VECSXP if depth <= DEEPEST => {
+                (0..Rf_xlength(x)).any(|i| foreign(VECTOR_ELT(x, i), utf8_locale, depth + 1))
+            }
+            SEXPTYPE::STRSXP => (0..Rf_xlength(x).min(LONGEST)).any(|i| {
+                let s = STRING_ELT(x, i);
+                match Rf_getCharCE(s) {
+                    cetype_t::CE_UTF8 => false,
+                    cetype_t::CE_NATIVE if utf8_locale => false,
+                    _ => s != extendr_ffi::R_NaString && !std::ffi::CStr::from_ptr(R_CHAR(s)).to_bytes().is_ascii(),
+                }
+            }),
+            _ => false,
+        }
+    }
+}
+
 /// Base64 of raw bytes, without line breaks.
 #[extendr]
 fn base64(bytes: Robj) -> Robj {
@@ -349,4 +377,5 @@ fn base64(bytes: Robj) -> Robj {
 extendr_module! {
     mod value;
     fn base64;
+    fn needs_translation;
 }

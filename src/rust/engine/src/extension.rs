@@ -1,5 +1,7 @@
 //! Loading an extension: what its factory registers is staged, and committed as one when it returned.
 
+pub mod manifest;
+
 use std::any::Any;
 use std::rc::Rc;
 

@@ -97,6 +97,7 @@ factory_rows <- function(factory, tokens, provides = list()) {
   checked <- lapply(records, spec_rows, tokens = tokens, load = run$load)
   # An API object that the factory kept is stale from now on.
   if (is.null(failure)) engine(.Call(wrap__ext_rollback, run$load))
+  forget_load(run$load)
   c(rows, promised, unlist(checked, recursive = FALSE, use.names = FALSE))
 }
 

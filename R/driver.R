@@ -9,6 +9,12 @@ the$sessions <- new.env(parent = emptyenv())
 the$frames <- list()
 the$last <- NULL
 the$listing <- NULL
+# By number: loads of extensions that are staged, lazy or in a scratch registry, and lazy ones that were activated.
+the$loads <- list()
+the$activated <- list()
+# By name: the factories of built-ins, and the functions behind services.
+the$builtins <- list()
+the$services <- list()
 
 # Drives a task to its end and returns its value as the engine gave it: an R value, or an error as data (`engine()`
 # raises it). With `turns`, stops after that many model turns; the task can be driven on.
@@ -107,7 +113,7 @@ reply_of <- function(left, result, step) {
   if (left == "value") return(value_reply(result, step))
   if (left != "condition") return(list(type = left))
   if (!is.null(step$timeout) && is_time_limit(one_message(result))) return(list(type = "timeout"))
-  list(type = "condition", class = class(result), message = one_message(result))
+  list(type = "condition", class = class(result), message = one_message(result), fields = invalid_spec_fields(result))
 }
 
 # conditionMessage() may itself fail, or give none or several strings.
@@ -139,6 +145,7 @@ apply_handler <- function(fn, step) {
 
 # What the engine sees of a value. The value of a tool stays here, under the id of its call.
 value_reply <- function(value, step) {
+  if (identical(step$role, "validator") && identical(step$style, "plain")) return(list(type = "value", value = value))
   if (identical(step$role, "tool")) {
     if (identical(step$style, "host")) return(keep_member_value(value, step$host_args))
     return(tool_reply(value, step$call))
@@ -175,6 +182,7 @@ host_services <- list(
     }
     NULL
   },
+  activate = function(load) activate_load(load)$loaded,
   # Those of a check, see check.R.
   child_processes = function(pause, also) {
     found <- child_processes(pause, also)
@@ -186,9 +194,13 @@ host_services <- list(
   check_adapter = function(service, record) check_adapter_with(service, record)
 )
 
-# The environment that holds specs: the process's, or that of one session.
+# The environment that holds specs: the process's, that of one session, or (load_home()) that of a load.
 spec_home <- function(session = NULL) {
   if (is.null(session)) return(the$specs)
+  if (grepl("^(staged|load):", session)) {
+    entry <- the$loads[[sub("^[a-z]+:", "", session)]]
+    return(if (startsWith(session, "staged:")) entry$staged else entry$specs)
+  }
   live <- live_session(session)
   if (is.null(live)) NULL else session_data(live)$specs
 }
@@ -199,7 +211,7 @@ spec_home <- function(session = NULL) {
 push_frame <- function(step) {
   frame <- list(
     session = step$session, run = step$run, call = step$call, role = step$role, owner = step$owner,
-    model_code = isTRUE(step$model_code), probe = step$probe
+    model_code = isTRUE(step$model_code), probe = step$probe, load = step$load
   )
   the$frames <- c(the$frames, list(frame))
 }
@@ -223,7 +235,7 @@ current_session <- function() {
 # Refuses `action` in code that the model wrote.
 control_guard <- function(action) {
   frame <- current_frame()
-  if (is.null(frame) || !frame$model_code) return(invisible(NULL))
+  if (!isTRUE(frame$model_code)) return(invisible(NULL))
   gptr_abort("permission", paste0(action, "() changes what the agent may do: run it yourself at the console."),
     action = action, tool = "r", risk = 4L,
     how_to_allow = paste0("Run ", action, "() yourself at the console."), session = NULL

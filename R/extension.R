@@ -6,9 +6,11 @@ load_session_extension <- function(session, extension) {
   data <- session_data(session)
   data$extensions <- (data$extensions %||% 0L) + 1L
   name <- if (is.function(extension)) paste0("session:", data$extensions) else extension_name(extension)
-  origin <- list(source = "session", rank = 0L, extension = name, session = data$id)
+  place <- if (is.character(extension)) list(file = absolute_file(extension), line = NA_integer_)
+  origin <- list(source = "session", rank = 0L, extension = name, session = data$id, place = place)
   failure <- load_factory(factory, origin, data$specs)$failure
   if (is.null(failure)) return(invisible(NULL))
+  diagnose_load(origin, failure)
   gptr_abort("extension", paste0("Extension ", name, " failed to load: ", one_message(failure)),
     extension = name, parent = failure)
 }
@@ -44,26 +46,102 @@ factory_in_file <- function(path) {
 }
 
 # Runs a factory as one transaction. `failure` is NULL when everything was committed, else the condition that ended it;
-# then nothing of it remains. `load` is the engine's number of the load.
-load_factory <- function(factory, origin, specs, registry = "live") {
+# then nothing of it remains. `load` is the engine's number of the load. A source that a filter turns off is not loaded,
+# which is no failure.
+load_factory <- function(factory, origin, specs, registry = "live", dir = NULL) {
   if (!is.function(factory)) {
     return(list(failure = simpleError("An extension must be a function of one argument, the API object.")))
   }
+  if (identical(registry, "live") && !engine(.Call(wrap__ext_admitted, origin))) return(list(failure = NULL))
   load <- engine(.Call(wrap__ext_begin, origin, registry))
-  staged <- new.env(parent = emptyenv())
-  api <- new_extension_api(load, origin, staged, specs, registry = registry)
+  run_load(new_load(load, factory, origin, specs, registry, dir))
+}
+
+# What R keeps of a load: its factory, the specs that are staged, and where they go.
+new_load <- function(load, factory, origin, specs, registry = "live", dir = NULL) {
+  entry <- list(
+    load = load, factory = factory, origin = origin, specs = specs, staged = new.env(parent = emptyenv()),
+    scratch = identical(registry, "scratch"), dir = dir
+  )
+  the$loads[[load_key(load)]] <- entry
+  entry
+}
+
+load_key <- function(load) format(load, scientific = FALSE)
+
+# Where handlers of a load that is staged, or that lives in a scratch registry, are found; see spec_home().
+load_home <- function(load, staged = FALSE) paste0(if (staged) "staged:" else "load:", load_key(load))
+
+forget_load <- function(load) the$loads[[load_key(load)]] <- NULL
+
+run_load <- function(entry) {
+  load <- entry$load
   finished <- FALSE
-  on.exit(if (!finished) engine(.Call(wrap__ext_rollback, load)))
-  frame <- list(role = "factory", owner = origin$extension, session = origin$session)
-  failure <- call_factory(factory, api, frame)
-  if (is.null(failure)) failure <- commit_load(load, staged, specs, origin)
-  finished <- TRUE
+  on.exit({
+    if (!finished) engine(.Call(wrap__ext_rollback, load))
+    if (!entry$scratch) forget_load(load)
+  })
+  failure <- call_factory(entry, new_extension_api(entry))
+  if (is.null(failure)) failure <- commit_load(entry)
   if (!is.null(failure)) engine(.Call(wrap__ext_rollback, load))
+  finished <- TRUE
   if (inherits(failure, "interrupt")) resignal_interrupt()
   list(failure = failure, load = load)
 }
 
-call_factory <- function(factory, api, frame) {
+# A load that failed is one diagnostic, and one warning a source and process.
+report_load <- function(origin, failure) {
+  if (is.null(failure)) return(invisible(NULL))
+  diagnose_load(origin, failure)
+  message <- paste0("Extension ", origin$extension, " is disabled: ", one_message(failure))
+  gptr_warn("plugin", message, diagnostic = one_message(failure), once = paste0("plugin:", origin$extension))
+}
+
+diagnose_load <- function(origin, failure) {
+  engine(.Call(wrap__registry_diagnose, origin$extension, "load", class(failure)[[1L]], one_message(failure)))
+}
+
+# ---- lazy extensions ------------------------------------------------------------------------------------------------
+
+# Registers placeholders for what a factory will bring; the factory runs when one of them is asked for. `provides`: a
+# named list of names by kind; `declarations`: NULL, or a named list of list(signature, description).
+declare_extension <- function(factory, origin, specs, provides, declarations = NULL, dir = NULL) {
+  check_function(factory, "extensions")
+  if (!engine(.Call(wrap__ext_admitted, origin))) return(invisible(FALSE))
+  declared <- engine(.Call(wrap__ext_declare, origin, provides, declarations))
+  entry <- new_load(declared$load, factory, origin, specs, dir = dir)
+  # Only kinds that are not known yet: there is nothing to ask for, so it loads now.
+  if (declared$placeholders == 0L) return(invisible(activate_load(declared$load)$loaded))
+  invisible(TRUE)
+}
+
+# Loads a lazy extension. `ran`: its factory was called; `loaded`: and succeeded.
+activate_load <- function(load) {
+  entry <- the$loads[[load_key(load)]]
+  if (is.null(entry) || !engine(.Call(wrap__ext_activate_begin, load))) return(list(ran = FALSE, loaded = FALSE))
+  failure <- run_load(entry)$failure
+  report_load(entry$origin, failure)
+  # It is a placeholder again after gptr_reload().
+  if (is.null(failure)) the$activated[[load_key(load)]] <- entry
+  list(ran = TRUE, loaded = is.null(failure))
+}
+
+# After a reload: loads that are placeholders again, under another number.
+move_loads <- function(moved) {
+  for (i in seq_along(moved$from)) {
+    entry <- the$activated[[load_key(moved$from[[i]])]]
+    the$activated[[load_key(moved$from[[i]])]] <- NULL
+    if (!is.null(entry)) new_load(moved$to[[i]], entry$factory, entry$origin, entry$specs, dir = entry$dir)
+  }
+}
+
+# ---- the factory ----------------------------------------------------------------------------------------------------
+
+call_factory <- function(entry, api) {
+  frame <- list(
+    role = "factory", owner = entry$origin$extension, session = entry$origin$session, load = entry$load,
+    model_code = isTRUE(current_frame()$model_code)
+  )
   the$frames <- c(the$frames, list(frame))
   on.exit(pop_frame())
   failure <- structure(class = c("gptr_error_extension", "gptr_error", "error", "condition"),
@@ -71,7 +149,9 @@ call_factory <- function(factory, api, frame) {
   withRestarts(
     tryCatch(
       {
-        within_bound(getOption("gptr.load_timeout", 30), factory(api))
+        requires <- attr(entry$factory, "gptr_api", exact = TRUE)
+        if (!is.null(requires)) engine(.Call(wrap__ext_require, entry$load, requires))
+        within_bound(getOption("gptr.load_timeout", 30), entry$factory(api))
         failure <- NULL
       },
       error = function(e) failure <<- e,
@@ -82,25 +162,19 @@ call_factory <- function(factory, api, frame) {
   failure
 }
 
-commit_load <- function(load, staged, specs, origin) {
-  answer <- .Call(wrap__ext_commit, load)
+commit_load <- function(entry) {
+  answer <- .Call(wrap__ext_commit, entry$load)
   if (inherits(answer, "gptr_engine_error")) return(engine_condition(answer))
   for (row in answer) {
-    specs[[row$id]] <- staged[[row$token]]
-    assign(row$token, row$id, envir = staged)
+    entry$specs[[row$id]] <- entry$staged[[row$token]]
+    assign(row$token, row$id, envir = entry$staged)
   }
   NULL
 }
 
 # The API object: an environment whose members are read with `$`.
-new_extension_api <- function(load, origin, staged, specs, registry, dir = NULL) {
-  api <- new.env(parent = emptyenv())
-  api$load <- load
-  api$origin <- origin
-  api$staged <- staged
-  api$specs <- specs
-  api$scratch <- identical(registry, "scratch")
-  api$dir <- dir
+new_extension_api <- function(entry) {
+  api <- list2env(entry[c("load", "origin", "staged", "specs", "scratch", "dir")], parent = emptyenv())
   api$state <- new.env(parent = emptyenv())
   outer <- new.env(parent = emptyenv())
   assign(".data", api, envir = outer)
@@ -164,9 +238,15 @@ api_register <- function(data, spec) {
       kind = "?", name = "?", field = "spec", problem = "must be a spec")
   }
   if (isTRUE(the$checking) && !data$scratch) stale_in_check(data)
-  row <- engine(.Call(wrap__ext_register, data$load, spec_for_engine(spec), fake_state(spec)))
+  place <- call_place() %||% data$origin$place
+  row <- engine(.Call(wrap__ext_register, data$load, spec_for_engine(spec), fake_state(spec), FALSE, place))
+  if (!is.null(row$validator)) {
+    spec <- complete_spec(spec)
+    row <- engine(.Call(wrap__ext_register, data$load, spec_for_engine(spec), fake_state(spec), TRUE, place))
+  }
   spec <- add_generated(apply_patch(spec, row$patch), row$generate)
   if (is.null(row$id)) assign(row$token, spec, envir = data$staged) else data$specs[[row$id]] <- spec
+  if (isFALSE(row$consumed) && !data$scratch) say_unconsumed(spec$kind)
   invisible(function() {
     gone <- engine(.Call(wrap__ext_unregister, data$load, row$token, row$id %||% staged_id(data, row$token)))
     forget(gone$released)

@@ -10,7 +10,7 @@
 gptr_api <- function() {
   ready()
   structure(
-    list(version = package_version("1.0"), features = unlist(engine(.Call(wrap__engine_features)))),
+    list(version = package_version("1.0"), features = engine(.Call(wrap__engine_features, staging_load()))),
     class = "gptr_api"
   )
 }
@@ -65,16 +65,40 @@ no_factory <- function(action) {
 
 # Stores a spec in the engine and its closures here. Returns the record's id.
 add_record <- function(spec, origin, specs = the$specs) {
-  added <- engine(.Call(wrap__registry_add, spec_for_engine(spec), origin, fake_state(spec)))
+  added <- engine(.Call(wrap__registry_add, spec_for_engine(spec), origin, fake_state(spec), FALSE))
+  if (!is.null(added$validator)) {
+    spec <- complete_spec(spec)
+    added <- engine(.Call(wrap__registry_add, spec_for_engine(spec), origin, fake_state(spec), TRUE))
+  }
   specs[[added$id]] <- add_generated(apply_patch(spec, added$patch), added$generate)
   forget(added$released)
+  if (isFALSE(added$consumed)) say_unconsumed(spec$kind)
   added$id
+}
+
+# Registering what nothing reads is no error, but nobody should wait for its effect.
+say_unconsumed <- function(kind) {
+  gptr_inform("unconsumed", paste0("Nothing reads records of kind ", kind, " yet: this one is kept and listed, no more."),
+    kind = kind, once = paste0("unconsumed:", kind))
 }
 
 remove_record <- function(id) {
   gone <- engine(.Call(wrap__registry_remove, id))
   forget(gone$released)
   invisible(gone$removed)
+}
+
+# How often a look-up activates what it finds waiting before it gives up.
+lookup_rounds <- 10L
+
+# The record that wins: list(id, home), or NULL. What is declared only is loaded first.
+find_record <- function(kind, name, session) {
+  for (round in seq_len(lookup_rounds)) {
+    found <- engine(.Call(wrap__registry_winner, kind, name, session))
+    if (is.null(found) || identical(found$type, "record")) return(found)
+    if (!activate_load(found$load)$ran) return(NULL)
+  }
+  NULL
 }
 
 add_session_record <- function(session, spec, extension = NULL) {
@@ -137,9 +161,10 @@ unload_source <- function(source) {
 #' @param kind `NULL` for all kinds, or a character vector of kinds.
 #' @param diagnostics `TRUE` gives the log of collisions, failures and other oddities instead (the last 1,000).
 #' @return A data frame of class `gptr_registry`, a row a record: `kind`, `name`, `source` (character), `rank`
-#'   (integer; the lowest wins), `state` (`"active"`, `"overridden"`), `tokens` (estimate of what it costs in a
-#'   request), `experimental` (logical). Records of single sessions are not listed. With `diagnostics = TRUE` one of
-#'   class `gptr_diagnostics`: `time` (POSIXct), `source`, `event`, `class`, `message`.
+#'   (integer; the lowest wins), `state` (`"active"`, `"overridden"` by another record, `"disabled"` by a filter,
+#'   `"lazy"`: declared, its code not loaded yet), `tokens` (estimate of what it costs in a request), `experimental`
+#'   (logical). Records of single sessions are not listed. With `diagnostics = TRUE` one of class `gptr_diagnostics`:
+#'   `time` (POSIXct), `source`, `event`, `class`, `message`.
 #' @section Conditions: `gptr_error_unknown_kind`, `gptr_error_invalid_argument` (`arg`).
 #' @examples
 #' gptr_registry("tool")
@@ -156,21 +181,20 @@ gptr_registry <- function(kind = NULL, diagnostics = FALSE) {
   }
   version <- .Call(wrap__registry_version)
   if (is.null(kind) && identical(the$listing$version, version)) return(the$listing$rows)
-  rows <- engine(.Call(wrap__registry_list, kind))
-  rows <- rows_frame(rows, list(
-    kind = "", name = "", source = "", rank = 0L, state = "", tokens = 0, experimental = TRUE
-  ))
-  class(rows) <- c("gptr_registry", "data.frame")
+  rows <- columns_frame(engine(.Call(wrap__registry_list, kind)), "gptr_registry")
   if (is.null(kind)) the$listing <- list(version = version, rows = rows)
   rows
 }
 
+# A data frame from columns of one length.
+columns_frame <- function(columns, class) {
+  structure(columns, row.names = .set_row_names(length(columns[[1L]])), class = c(class, "data.frame"))
+}
+
 diagnostics_frame <- function() {
-  rows <- engine(.Call(wrap__registry_diagnostics))
-  rows <- rows_frame(rows, list(time = 0, source = "", event = "", class = "", message = ""))
-  rows$time <- as.POSIXct(rows$time, origin = "1970-01-01")
-  class(rows) <- c("gptr_diagnostics", "data.frame")
-  rows
+  columns <- engine(.Call(wrap__registry_diagnostics))
+  columns$time <- as.POSIXct(columns$time, origin = "1970-01-01")
+  columns_frame(columns, "gptr_diagnostics")
 }
 
 #' Read extensions and configuration again
@@ -186,30 +210,8 @@ diagnostics_frame <- function() {
 gptr_reload <- function() {
   control_guard("gptr_reload")
   ready()
-  invisible(engine(.Call(wrap__registry_reload)))
-}
-
-# Registers the built-ins, once, when the registry is first needed.
-ready <- function() {
-  if (isTRUE(the$ready)) return(invisible(NULL))
-  the$ready <- TRUE
-  for (spec in builtin_specs()) {
-    add_record(spec$spec, list(source = paste0("builtin:", spec$owner), rank = 6L, extension = paste0("builtin:", spec$owner)))
-  }
-  invisible(NULL)
-}
-
-builtin_specs <- function() {
-  own <- function(owner, specs) lapply(specs, function(spec) list(owner = owner, spec = spec))
-  c(own("tools", c(list(r_tool()), member_specs())), own("permissions", permission_specs()))
-}
-
-# Policies that the engine decides itself: their `check` is a description, never called.
-permission_specs <- function() {
-  native <- function(call, ctx) NULL
-  list(
-    gptr_policy("mode", native, "What the mode (plan, manual, edits, auto) lets run", order = 100L),
-    gptr_policy("critical_guard", native, "Critical actions need a person", order = 300L),
-    gptr_policy("plan", native, "Plan mode runs only what is known to be read-only", order = 600L)
-  )
+  reloaded <- engine(.Call(wrap__registry_reload))
+  forget(reloaded$released)
+  move_loads(reloaded$moved)
+  invisible(reloaded$generation)
 }

@@ -154,6 +154,13 @@ restore_seed <- function(seed) {
 
 # ---- what the engine asks of R in a check ---------------------------------------------------------------------------
 
+# What the validator of a spec's kind says, see kind_records.R.
+validate_in_check <- function(record, home, load, spec) {
+  own <- if (!is.null(load)) spec_home(load_home(load))[[record]]
+  fn <- (own %||% spec_home(home)[[record]])$validate
+  tryCatch(fn(the$specs[[spec]]), gptr_error_invalid_spec = function(e) list(invalid_spec = invalid_spec_fields(e)))
+}
+
 # The handle of a probe stays here, under the record of its backend.
 start_probe <- function(record) {
   spec <- the$specs[[record]]

@@ -145,7 +145,8 @@ apply_handler <- function(fn, step) {
 
 # What the engine sees of a value. The value of a tool stays here, under the id of its call.
 value_reply <- function(value, step) {
-  if (identical(step$role, "validator") && identical(step$style, "plain")) return(list(type = "value", value = value))
+  # The host's own, which hands the spec on with its functions.
+  if (identical(step$role, "validator") && !identical(step$record, "host")) return(list(type = "value", value = value))
   if (identical(step$role, "tool")) {
     if (identical(step$style, "host")) return(keep_member_value(value, step$host_args))
     return(tool_reply(value, step$call))
@@ -190,6 +191,7 @@ host_services <- list(
   },
   backend_start = function(record) start_probe(record),
   backend_cancel = function(record) cancel_probe(record),
+  validate_spec = function(record, home, load, spec) validate_in_check(record, home, load, spec),
   check_example = function(record, i) print_example(record, i),
   check_adapter = function(service, record) check_adapter_with(service, record)
 )

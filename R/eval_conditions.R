@@ -89,8 +89,16 @@ code_frames <- function(calls, depth, call) {
   if (length(calls) <= depth) return(list())
   frames <- as.list(calls)[(depth + 1L):length(calls)]
   attr(frames[[1L]], "srcref") <- NULL
-  frames <- frames[seq_len(last_own_frame(frames, call))]
-  frames
+  without_member_call(frames[seq_len(last_own_frame(frames, call))])
+}
+
+# What a call of a peter$ member does inside is not the code's: its body calls a function object of this package.
+without_member_call <- function(frames) {
+  inside <- vapply(frames, function(f) {
+    head <- f[[1L]]
+    is.function(head) && !is.primitive(head) && identical(topenv(environment(head)), topenv())
+  }, NA)
+  if (any(inside)) frames[seq_len(which(inside)[[1L]] - 1L)] else frames
 }
 
 raising <- c("stop", "warning", "abort", "signalCondition", ".handleSimpleError", "h", "stopifnot",

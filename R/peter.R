@@ -40,12 +40,12 @@ peter <- function(..., model = NULL, mode = NULL, skills = NULL, plugins = NULL,
   refuse_later(list(skills = skills, plugins = plugins, agents = agents, parallel = parallel, budget = budget))
   exprs <- as.list(substitute(list(...)))[-1L]
   call <- read_dots(exprs, function(i) ...elt(i), names(exprs) %||% rep("", length(exprs)), prompt)
-  call$mode <- bare_choice(substitute(mode), function() mode, "mode", modes())
-  call$model <- bare_model(substitute(model), function() model)
+  call["mode"] <- list(bare_choice(substitute(mode), function() mode, "mode", modes()))
+  call["model"] <- list(bare_model(substitute(model), function() model))
   call$extensions <- as_list_of(extensions)
   call$tools <- check_tools(as_list_of(tools))
   call$opts <- check_opts(.opts)
-  call$envir <- if (missing(envir)) NULL else check_environment(envir)
+  call["envir"] <- list(if (missing(envir)) NULL else check_environment(envir))
   call$caller <- parent.frame()
   if (is.null(call$prompt)) no_console()
   call$prompt <- interpolate(call, call$envir %||% call$caller)
@@ -269,7 +269,7 @@ first_session <- function(call, home, frame) {
   ready()
   args <- list(
     parent = if (is.null(parent)) NULL else session_data(parent)$id,
-    mode = call$mode %||% getOption("gptr.mode"), settings = settings, preset = call$opts$preset,
+    mode = call[["mode"]] %||% (if (is.null(parent)) getOption("gptr.mode")), settings = settings, preset = call$opts$preset,
     model = if (is.character(call$model)) call$model else NULL,
     default_model = if (inherits(call$model, "gptr_spec")) "" else default_model_option(),
     system = call$opts$system, thinking = call$opts$thinking
@@ -303,7 +303,7 @@ choose <- function(session, call) {
     reference <- reference$name
   }
   engine(.Call(wrap__session_choose, ptr, list(
-    model = reference, mode = call$mode, settings = collect_settings(call$opts), facts = prompt_facts(call, session)
+    model = reference, mode = call[["mode"]], settings = collect_settings(call$opts), facts = prompt_facts(call, session)
   )))
 }
 
@@ -345,6 +345,12 @@ run_session <- function(session, turns = Inf) {
   ui_end()
   if (result$interrupted) resignal_interrupt()
   outcome <- engine(result$value)
-  if (!is.null(outcome$condition)) raise(outcome$condition, session = session)
+  if (!is.null(outcome$condition)) stop(terminal_condition(outcome$condition, session))
   invisible(session)
+}
+
+# The condition of a run that did not end well; the session goes with it and can be continued.
+terminal_condition <- function(x, session) {
+  x$fields$session <- session
+  engine_condition(x)
 }

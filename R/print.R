@@ -73,13 +73,13 @@ listing_formats <- list(
 formatted_columns <- function(x) {
   formats <- listing_formats[[class(x)[[1L]]]]
   for (column in intersect(names(formats), names(x))) {
-    x[[column]] <- switch(formats[[column]], count = format_count(x[[column]]), cost = format_cost(x[[column]]))
+    x[[column]] <- switch(formats[[column]], count = short_count(x[[column]]), cost = format_cost(x[[column]]))
   }
   x
 }
 
-# format_count(c(950, 1200, 3.4e6, NA)): "950" "1.2k" "3.4M" "unknown"
-format_count <- function(n) {
+# short_count(c(950, 1200, 3.4e6, NA)): "950" "1.2k" "3.4M" "unknown"
+short_count <- function(n) {
   n <- as.numeric(n)
   millions <- n >= 999950
   thousands <- n >= 999.5 & !millions

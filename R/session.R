@@ -48,8 +48,8 @@ session_accessors <- c(
     text = or_na(session_get(x, "text"), NA_character_),
     reason = or_na(session_get(x, "reason"), NA_character_),
     model = , mode = , status = , turns = , messages = , kind = session_get(x, name),
-    usage = usage_rows(session_get(x, "usage")),
-    cost = or_na(session_get(x, "cost"), NA_real_),
+    usage = session_usage(x),
+    cost = sum(session_usage(x)$cost),
     history = history_rows(session_get(x, "history")),
     id = data$id,
     file = NA_character_,
@@ -123,14 +123,19 @@ print.gptr_session <- function(x, ...) {
 }
 
 session_footer <- function(x) {
-  usage <- x$usage
-  counts <- usage[c("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")]
   turns <- x$turns
   parts <- c(
     x$status, x$model, paste(turns, if (turns == 1L) "turn" else "turns"),
-    paste(format_count(sum(unlist(counts))), "tokens"), format_cost(x$cost), x$id
+    paste(short_count(total_tokens(x$usage)), "tokens"), format_cost(x$cost), x$id
   )
   paste(parts, collapse = if (l10n_info()[["UTF-8"]]) " \u00b7 " else " . ")
+}
+
+# Input, output and what caches read and wrote; NA when a host did not report input or output. Hosts without a cache
+# do not report one.
+total_tokens <- function(usage) {
+  cached <- unlist(usage[c("cache_read", "cache_write_5m", "cache_write_1h")])
+  sum(usage$input, usage$output) + sum(cached, na.rm = TRUE)
 }
 
 #' @export
@@ -156,6 +161,12 @@ summary.gptr_session <- function(object, ...) {
 print.gptr_session_summary <- function(x, ...) {
   print(x$history, row.names = FALSE)
   invisible(x)
+}
+
+# The rows of the session and of all that it started. The cost of all is unknown when that of one is.
+session_usage <- function(x) {
+  own <- usage_rows(session_get(x, "usage"))
+  do.call(rbind, c(list(own), lapply(unname(live_children(x)), session_usage)))
 }
 
 usage_rows <- function(rows) {

@@ -137,7 +137,7 @@ print.gptr_spec <- function(x, ...) {
 }
 
 spec_header <- function(fields) {
-  word <- function(x) if (is.character(x) && length(x) == 1L && !is.na(x)) one_line(x) else "?"
+  word <- function(x) if (is.character(x) && length(x) == 1L && !is.na(x)) flattened(x) else "?"
   paste0("<gptr_", word(fields[["kind"]]), " ", word(fields[["name"]]), ">")
 }
 
@@ -180,7 +180,7 @@ value_label <- function(value) {
 # atomic_label(1:7): "1, 2, 3, 4, 5, ..."
 atomic_label <- function(value) {
   first <- utils::head(value, 5L)
-  first <- if (is.double(first) && !is.object(first)) plain_number(first) else one_line(as.character(first))
+  first <- if (is.double(first) && !is.object(first)) plain_number(first) else flattened(as.character(first))
   long <- !is.na(first) & nchar(first) > 60L
   first[long] <- paste0(substr(first[long], 1L, 57L), "...")
   paste(c(first, if (length(value) > 5L) "..."), collapse = ", ")
@@ -191,6 +191,6 @@ plain_number <- function(x) {
   vapply(x, format, "", digits = 15L, scientific = 10L, USE.NAMES = FALSE)
 }
 
-one_line <- function(x) {
+flattened <- function(x) {
   gsub("[\r\n\t]+", " ", x)
 }

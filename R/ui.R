@@ -45,14 +45,18 @@ ui_end <- function() {
   the$open_line <- FALSE
 }
 
-# Text from a model or a tool may hold control characters that would steer the terminal.
+# Text from a model or a tool may hold control and direction characters that would steer the terminal: they are shown
+# as <U+XXXX>, carriage returns are dropped.
 printable <- function(text) {
-  marks <- "[\\x01-\\x08\\x0b-\\x1f\\x7f]|[\\x{80}-\\x{9f}\\x{200e}\\x{200f}\\x{202a}-\\x{202e}\\x{2066}-\\x{2069}]"
-  found <- gregexpr(marks, text, perl = TRUE)
-  regmatches(text, found) <- lapply(regmatches(text, found), function(chars) {
-    vapply(chars, function(c) if (c == "\r") "" else sprintf("<U+%04X>", utf8ToInt(c)), "", USE.NAMES = FALSE)
-  })
-  text
+  codes <- utf8ToInt(enc2utf8(text))
+  if (length(codes) == 0L || anyNA(codes)) return("")
+  codes <- codes[codes != 0x0d]
+  odd <- (codes < 0x20 & codes != 0x09 & codes != 0x0a) | (codes >= 0x7f & codes <= 0x9f) |
+    codes %in% c(0x200e, 0x200f, 0x202a:0x202e, 0x2066:0x2069)
+  if (!any(odd)) return(intToUtf8(codes))
+  shown <- intToUtf8(codes, multiple = TRUE)
+  shown[odd] <- sprintf("<U+%04X>", codes[odd])
+  paste(shown, collapse = "")
 }
 
 # Asks the person whether a call may run. Returns a reply for the engine.

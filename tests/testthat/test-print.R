@@ -63,7 +63,7 @@ test_that("models print their sizes as counts", {
 })
 
 test_that("counts and costs have their short forms", {
-  expect_identical(format_count(c(0, 950, 999.6, 1200, 999949, 999950, 3.4e6, NA)),
+  expect_identical(short_count(c(0, 950, 999.6, 1200, 999949, 999950, 3.4e6, NA)),
                    c("0", "950", "1.0k", "1.2k", "999.9k", "1.0M", "3.4M", "unknown"))
   expect_identical(format_cost(c(0.01234, NA)), c("$0.0123", "unknown cost"))
 })

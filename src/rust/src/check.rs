@@ -9,6 +9,7 @@ use gptr_engine::run::check;
 use gptr_engine::value::{Value, json};
 
 use crate::answer::{answer, engine, guarded};
+use crate::registry::number;
 use crate::task::handle;
 use crate::value::host_value;
 
@@ -18,12 +19,10 @@ use crate::value::host_value;
 fn task_check(spec: Robj, record: &str, budget: Robj, load: Robj) -> Robj {
     guarded(|| {
         let engine = engine();
-        let registry = match host_value(&load).as_number() {
-            Some(load) => engine.load_registry(load as u64)?,
-            None => engine.registry.scratch(),
-        };
-        let tokens = host_value(&budget).as_number().map(|n| n as u64);
-        let request = check::Request { registry, spec: host_value(&spec), record: record.to_owned(), tokens };
+        let load = number(&load);
+        let registry = load.map_or_else(|| Ok(engine.registry.scratch()), |load| engine.load_registry(load))?;
+        let tokens = number(&budget);
+        let request = check::Request { registry, load, spec: host_value(&spec), record: record.to_owned(), tokens };
         Ok(handle(check::task(&engine, request)))
     })
 }

@@ -1,29 +1,67 @@
-//! Loading an extension: staged, then committed as one.
+//! Loading an extension: staged, then committed as one; or declared, and loaded when it is needed.
 
 use extendr_api::prelude::*;
 use gptr_engine::extension::{self, Staged};
+use gptr_engine::registry::origin::{Origin, Place};
+use gptr_engine::registry::placeholder::promises;
 use gptr_engine::value::{Value, json};
 
 use crate::answer::{answer, engine, guarded};
-use crate::registry::{attachment, generate, patch, read_origin, registered};
+use crate::registry::{ask, attachment, flag, generate, patch, registered};
 use crate::value::{host_value, named_list, robj};
+
+/// FALSE, and reported, when a filter turns this origin's source off.
+#[extendr]
+fn ext_admitted(origin: Robj) -> Robj {
+    answer(|| Ok(json!(extension::is_admitted(&engine(), &Origin::checked(&host_value(&origin))?))))
+}
 
 /// Begins a load; returns its number. `registry` is "live", or "scratch" for a check.
 #[extendr]
 fn ext_begin(origin: Robj, registry: &str) -> Robj {
-    answer(|| Ok(json!(extension::begin(&engine(), read_origin(&host_value(&origin)), registry == "scratch"))))
+    answer(|| Ok(json!(extension::begin(&engine(), Origin::checked(&host_value(&origin))?, registry == "scratch"))))
 }
 
-/// Registers a spec through an API object: staged while the factory runs, at once afterwards.
+/// Notes what the manifest of a load promises.
 #[extendr]
-fn ext_register(load: f64, spec: Robj, fake: Robj) -> Robj {
-    guarded(|| match extension::register(&engine(), load as u64, &host_value(&spec), attachment(&fake))? {
-        Staged::Now(added) => Ok(registered(&added)),
-        Staged::Later { token, patch: changes, generate: make } => Ok(named_list(vec![
-            ("token", robj(&json!(token))),
-            ("patch", patch(&changes)),
-            ("generate", robj(&generate(make.as_ref()))),
-        ])),
+fn ext_promise(load: f64, provides: Robj) -> Robj {
+    answer(|| extension::promise(&engine(), load as u64, promises(&host_value(&provides))?).map(|()| Value::Null))
+}
+
+/// Registers placeholders for what a lazy extension promises: list(load, placeholders).
+#[extendr]
+fn ext_declare(origin: Robj, provides: Robj, declarations: Robj) -> Robj {
+    answer(|| {
+        let promised = promises(&host_value(&provides))?;
+        let origin = Origin::checked(&host_value(&origin))?;
+        let declared = extension::declare(&engine(), origin, promised, host_value(&declarations))?;
+        Ok(json!({"load": declared.load, "placeholders": declared.placeholders}))
+    })
+}
+
+/// TRUE when the factory of a lazy extension is to be run now.
+#[extendr]
+fn ext_activate_begin(load: f64) -> Robj {
+    answer(|| Ok(json!(extension::activate(&engine(), load as u64))))
+}
+
+/// Registers a spec through an API object: staged while the factory runs, at once afterwards. A spec of a kind that R
+/// validates is only taken when that was done. `place` is NULL or list(file, line).
+#[extendr]
+fn ext_register(load: f64, spec: Robj, fake: Robj, validated: Robj, place: Robj) -> Robj {
+    guarded(|| {
+        let (spec, place) = (host_value(&spec), Place::read(&host_value(&place)));
+        let staged = extension::register(&engine(), load as u64, &spec, attachment(&fake), place, flag(&validated))?;
+        match staged {
+            Staged::Now(added) => Ok(registered(&added)),
+            Staged::Ask(validator) => Ok(ask(&validator)),
+            Staged::Later { token, patch: changes, generate: make, consumed } => Ok(named_list(vec![
+                ("token", robj(&json!(token))),
+                ("patch", patch(&changes)),
+                ("generate", robj(&generate(make.as_ref()))),
+                ("consumed", robj(&json!(consumed))),
+            ])),
+        }
     })
 }
 
@@ -66,7 +104,11 @@ fn ext_require(load: f64, requires: Robj) -> Robj {
 
 extendr_module! {
     mod extension;
+    fn ext_admitted;
     fn ext_begin;
+    fn ext_promise;
+    fn ext_declare;
+    fn ext_activate_begin;
     fn ext_register;
     fn ext_unregister;
     fn ext_commit;

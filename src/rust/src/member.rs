@@ -3,10 +3,11 @@
 use extendr_api::prelude::*;
 use gptr_engine::catalog;
 use gptr_engine::error::Error;
-use gptr_engine::run::member;
+use gptr_engine::run::member::{self, Resolved};
 use gptr_engine::value::json;
 
 use crate::answer::{answer, engine, guarded};
+use crate::registry::lazy;
 use crate::session::{SessionHandle, of};
 use crate::task::handle;
 use crate::value::host_value;
@@ -25,12 +26,15 @@ fn member_names(path: Robj, session: Robj) -> Robj {
     answer(|| Ok(json!(member::names(&snapshot(&session), path_of(&path).first().map(String::as_str)))))
 }
 
-/// What a path names: list(type = "namespace") or what is needed to make a function.
+/// What a path names: list(type = "namespace"), list(type = "lazy", load), or what is needed to make a function.
 #[extendr]
 fn member_resolve(path: Robj, session: Robj) -> Robj {
     answer(|| {
-        let found = member::resolve(&snapshot(&session), &path_of(&path))?;
-        Ok(found.map_or_else(|| json!({"type": "namespace"}), |record| member::describe(&record)))
+        Ok(match member::resolve(&snapshot(&session), &path_of(&path))? {
+            Resolved::Member(record) => member::describe(&record),
+            Resolved::Namespace => json!({"type": "namespace"}),
+            Resolved::Lazy(load) => lazy(load),
+        })
     })
 }
 
@@ -64,11 +68,15 @@ fn task_member(session: ExternalPtr<SessionHandle>, path: Robj, args: Robj, id: 
     guarded(|| {
         let session = of(&session);
         let snapshot = engine().registry.snapshot(Some(&session.id));
-        let record = member::resolve(&snapshot, &path_of(&path))?
-            .ok_or_else(|| Error::argument_message("name", "A namespace can't be called."))?;
+        let key = match member::resolve(&snapshot, &path_of(&path))? {
+            Resolved::Member(record) => record.key.clone(),
+            // The call looks it up again, and activates it.
+            Resolved::Lazy(_) => path_of(&path).join("/"),
+            Resolved::Namespace => return Err(Error::argument_message("name", "A namespace can't be called.")),
+        };
         let call = member::MemberCall {
-            key: record.key.clone(),
-            input: member::descriptor(&host_value(&args)),
+            key,
+            input: host_value(&args),
             args: id.to_owned(),
             outer: host_value(&outer).as_str().map(str::to_owned),
             from_model_code: model_code,

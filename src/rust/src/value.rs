@@ -83,9 +83,18 @@ unsafe fn read(x: SEXP, depth: usize) -> HostValue {
             SEXPTYPE::CLOSXP => HostData::Function(formals(get_closure_formals(x))),
             SEXPTYPE::BUILTINSXP | SEXPTYPE::SPECIALSXP => HostData::Function(Signature::new([("...", true)])),
             SEXPTYPE::SYMSXP => HostData::Symbol(string(PRINTNAME(x)).unwrap_or_default()),
+            SEXPTYPE::LANGSXP => HostData::Call(called_name(x)),
             _ => return opaque(kind, n, class),
         };
         HostValue { data, names: names_of(x, n), class }
+    }
+}
+
+/// The name of what a call calls; empty when that is computed. Deparsing it all would need R code.
+unsafe fn called_name(call: SEXP) -> String {
+    unsafe {
+        let function = extendr_ffi::CAR(call);
+        if TYPEOF(function) == SEXPTYPE::SYMSXP { string(PRINTNAME(function)).unwrap_or_default() } else { String::new() }
     }
 }
 
@@ -162,7 +171,6 @@ unsafe fn formals(mut pairs: SEXP) -> Signature {
 fn opaque(kind: SEXPTYPE, n: isize, class: Vec<String>) -> HostValue {
     let word = match kind {
         SEXPTYPE::ENVSXP => "environment",
-        SEXPTYPE::LANGSXP => "call",
         SEXPTYPE::CPLXSXP => "complex",
         SEXPTYPE::RAWSXP => "raw",
         SEXPTYPE::EXTPTRSXP => "external pointer",

@@ -27,7 +27,8 @@ const DEFAULT_MODE: Mode = Mode::Manual;
 pub fn create(engine: &Rc<Engine>, args: &HostValue) -> Result<Rc<Session>, Error> {
     let parent = text(args, "parent").and_then(|id| engine.session(id));
     let settings = settings_of(args);
-    let mut mode = mode_of(args)?.unwrap_or(DEFAULT_MODE);
+    let inherited = parent.as_ref().map(|p| p.state.borrow().mode);
+    let mut mode = mode_of(args)?.or(inherited).unwrap_or(DEFAULT_MODE);
     if let Some(parent) = &parent {
         let limit = parent.state.borrow().settings.max_depth;
         if parent.depth + 1 > limit {

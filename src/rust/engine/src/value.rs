@@ -37,7 +37,7 @@ pub enum HostData {
     Function(Signature),
     /// A symbol.
     Symbol(String),
-    /// An unevaluated call, deparsed.
+    /// An unevaluated call, by the name of what it calls.
     Call(String),
     /// Anything that is no data: environments, pointers, S4 objects, or a vector too large to look at.
     Opaque(Opaque),

@@ -21,6 +21,13 @@ pub fn declaration(kind: &str, spec: &HostValue, schema: Option<&Schema>) -> u64
     }
 }
 
+/// Tokens of a placeholder: what its extension declared of it.
+pub fn declared(spec: &HostValue) -> u64 {
+    let Some(declaration) = spec.field("declaration") else { return 0 };
+    let words: Vec<&str> = ["signature", "description"].iter().filter_map(|f| declaration.field(f)?.as_str()).collect();
+    if words.is_empty() { 0 } else { estimate(&words.join(" "), Class::Code) }
+}
+
 fn tool(spec: &HostValue, schema: Option<&Schema>) -> u64 {
     let text = |field: &str| spec.field(field).and_then(HostValue::as_str);
     let name = text("name").unwrap_or_default();

@@ -6,12 +6,13 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use crate::engine::Engine;
+use crate::error::Error;
 use crate::gate::probe::{probes, problem};
 use crate::meaning::Role;
 use crate::prompt::estimate::{Class, estimate};
 use crate::registry::store::Registry;
 use crate::registry::tokens;
-use crate::registry::validate::Validated;
+use crate::registry::validate::{self, Validated};
 use crate::reply::HostReply;
 use crate::schema::structural_problems;
 use crate::task::{Call, CallStyle, Caller, HandlerId, Host, Task};
@@ -23,6 +24,8 @@ const DESCRIPTION_TOKENS: u64 = 400;
 const POLICY_MS: f64 = 10.0;
 /// Seconds that one call of a closure may take.
 const BOUND: f64 = 10.0;
+/// The class of the errors that a validator may raise as they are to be reported.
+const INVALID_SPEC: &str = "gptr_error_invalid_spec";
 /// The service that checks adapters.
 const ADAPTER_SERVICE: &str = "check.adapter";
 /// Problems that a row quotes, at most.
@@ -56,6 +59,8 @@ impl Row {
 pub struct Request {
     /// The registry that it is checked against.
     pub registry: Rc<Registry>,
+    /// The load of an extension whose scratch registry that is.
+    pub load: Option<u64>,
     /// The spec.
     pub spec: HostValue,
     /// The id under which the host keeps the spec's closures.
@@ -69,8 +74,8 @@ pub fn task(engine: &Rc<Engine>, request: Request) -> Task {
     let engine = engine.clone();
     let bell = engine.bell.clone();
     Task::new(&bell, move |host| async move {
-        let Request { registry, spec, record, tokens } = request;
-        let rows = Check { engine, registry, spec, record, host }.rows(tokens).await;
+        let Request { registry, load, spec, record, tokens } = request;
+        let rows = Check { engine, registry, load, spec, record, host }.rows(tokens).await;
         Ok(Value::Array(rows.iter().map(Row::to_json).collect()))
     })
 }
@@ -78,6 +83,7 @@ pub fn task(engine: &Rc<Engine>, request: Request) -> Task {
 struct Check {
     engine: Rc<Engine>,
     registry: Rc<Registry>,
+    load: Option<u64>,
     spec: HostValue,
     record: String,
     host: Host,
@@ -91,7 +97,7 @@ impl Check {
             return vec![Row::new(&target, "spec.class", false, "must be a spec, see gptr_spec()")];
         }
         let mut rows = vec![Row::new(&target, "spec.class", true, "")];
-        let valid = match self.engine.validate(&self.registry, &self.spec) {
+        let valid = match self.validated().await {
             Ok(valid) => valid,
             Err(error) => {
                 let c = error.condition();
@@ -118,6 +124,24 @@ impl Check {
             self.tokens(&target, &valid, budget, &mut rows).await;
         }
         rows
+    }
+
+    /// The spec as its kind accepts it; a kind that a record defined has a validator with the host.
+    async fn validated(&self) -> Result<Validated, Error> {
+        let valid = self.engine.validate(&self.registry, None, &self.spec)?;
+        if let Some(validator) = &valid.validator {
+            let kind = self.spec.field("kind").and_then(HostValue::as_str).unwrap_or_default();
+            let args = vec![json!(validator.record), json!(validator.home), json!(self.load), json!(self.record)];
+            let reply = self.ask_host("validate_spec", Role::Validator, args).await;
+            // The host says what an invalid-spec error had in its fields, and hands any other failure on.
+            let raised = reply.result().ok().and_then(|v| v.field("invalid_spec")).cloned();
+            let reply = match &raised {
+                Some(_) => HostReply::Condition { class: vec![INVALID_SPEC.to_owned()], message: String::new() },
+                None => reply,
+            };
+            validate::judge(kind, &valid.name, &reply, &raised.unwrap_or_default())?;
+        }
+        Ok(valid)
     }
 
     /// An adapter is checked by whoever brought the service for it.

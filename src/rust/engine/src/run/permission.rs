@@ -169,10 +169,24 @@ impl Gate<'_> {
             self.scene.run.signal.abort("user");
         }
         match verdict.decision {
-            Decision::Allow => Asked::Run(verdict.input),
+            Decision::Allow => self.approved(verdict.input, assessed),
+            Decision::Ask if self.was_approved(assessed) => Asked::Run(verdict.input),
             Decision::Deny => Asked::Denied(denied(Refusal::Policy, &verdict.reason)),
             Decision::Ask | Decision::AskHuman => self.question(verdict, assessed).await,
         }
+    }
+
+    /// Notes the level of code that was let through: what it calls at or below that level is not asked about again.
+    fn approved(&self, input: Value, assessed: &Assessed) -> Asked {
+        if assessed.code.is_some() {
+            self.scene.run.approved.borrow_mut().insert(self.request.id.clone(), assessed.level);
+        }
+        Asked::Run(input)
+    }
+
+    fn was_approved(&self, assessed: &Assessed) -> bool {
+        let outer = self.request.nested.as_ref().filter(|n| n.from_model_code).and_then(|n| n.outer.as_ref());
+        outer.is_some_and(|id| self.scene.run.approved.borrow().get(id).is_some_and(|level| assessed.level <= *level))
     }
 
     async fn question(&self, verdict: Verdict, assessed: &Assessed) -> Asked {
@@ -187,7 +201,7 @@ impl Gate<'_> {
         {
             let reason = fields.get("reason").and_then(Value::as_str).unwrap_or_default();
             return match fields.get("decision").and_then(Value::as_str) {
-                Some("allow") => Asked::Run(verdict.input),
+                Some("allow") => self.approved(verdict.input, assessed),
                 _ => Asked::Denied(denied(Refusal::Hook, reason)),
             };
         }
@@ -196,7 +210,7 @@ impl Gate<'_> {
             (state.settings.person, state.settings.deny_when_alone)
         };
         if person {
-            return self.ask_person(verdict, request).await;
+            return self.ask_person(verdict, request, assessed).await;
         }
         if go_on {
             return Asked::Denied(denied(Refusal::NobodyDeny, &verdict.reason));
@@ -212,7 +226,7 @@ impl Gate<'_> {
         Asked::Stop(text, Box::new(error))
     }
 
-    async fn ask_person(&self, verdict: Verdict, question: Value) -> Asked {
+    async fn ask_person(&self, verdict: Verdict, question: Value, assessed: &Assessed) -> Asked {
         let session = &self.scene.session;
         session.state.borrow_mut().status = crate::session::Status::Waiting;
         let reply = self.scene.host.ask(question).await;
@@ -230,7 +244,7 @@ impl Gate<'_> {
         };
         let feedback = answer.field("feedback").and_then(HostValue::as_str).unwrap_or_default();
         match answer.field("decision").and_then(HostValue::as_str) {
-            Some("allow") => Asked::Run(verdict.input),
+            Some("allow") => self.approved(verdict.input, assessed),
             Some("abort") => {
                 self.scene.run.signal.abort("user");
                 Asked::Denied(denied(Refusal::PersonAbort, ""))

@@ -492,11 +492,13 @@ fn request_failure(message: &str) -> Failure {
 }
 
 fn read_headers(v: &HostValue) -> Result<Vec<(String, String)>, &'static str> {
+    if v.is_empty() {
+        return Ok(Vec::new());
+    }
     let names = v.names.as_ref().ok_or("must be named")?;
     let values: Option<Vec<String>> = match &v.data {
         HostData::Character(x) => x.iter().cloned().collect(),
         HostData::List(items) => items.iter().map(|i| i.as_str().map(str::to_owned)).collect(),
-        HostData::Null => Some(Vec::new()),
         _ => None,
     };
     let values = values.ok_or("must be single strings")?;

@@ -12,8 +12,7 @@ use crate::hook::Answer;
 use crate::meaning::Role;
 use crate::message::Message;
 use crate::provider::json_repair;
-use crate::registry::admission;
-use crate::registry::store::{Record, Snapshot};
+use crate::registry::store::{Found, Record, Snapshot};
 use crate::reply::{Exit, HostReply};
 use crate::schema::Schema;
 use crate::task::CallStyle;
@@ -48,6 +47,8 @@ pub struct Nested {
     pub args: String,
     /// True when the code was written by the model.
     pub from_model_code: bool,
+    /// What is wrong with the arguments, checked as R values.
+    pub problems: Vec<String>,
 }
 
 /// How a call ended.
@@ -68,21 +69,22 @@ impl Finished {
     }
 }
 
-/// The tool record for a name on the wire, or for a key; hidden ones are not found.
-pub fn find(snapshot: &Snapshot, name: &str, nested: bool) -> Option<Rc<Record>> {
+/// The tool for a name on the wire, or for a key; hidden ones are not found.
+pub fn find(snapshot: &Snapshot, name: &str, nested: bool) -> Found {
     let offered = |r: &Rc<Record>| r.text("exposure") != Some("hidden");
-    if let Some(record) = snapshot.winner("tool", name).filter(offered) {
-        return (nested || record.has_function("execute")).then_some(record);
+    let callable = |r: &Rc<Record>| r.has_function("execute");
+    match snapshot.find("tool", name) {
+        Found::Record(record) if offered(&record) => Found::of(Some(record).filter(|r| nested || callable(r))),
+        Found::Lazy(load) => Found::Lazy(load),
+        _ => Found::of(snapshot.tool_on_wire(name).filter(callable)),
     }
-    let by_wire = |r: &Rc<Record>| offered(r) && r.has_function("execute") && admission::record_wire_name(r) == name;
-    snapshot.list("tool").into_iter().find(by_wire)
 }
 
 impl Scene {
     /// Makes a call. Nothing fails: whatever goes wrong is an error result.
     pub async fn perform(&self, request: CallRequest) -> Finished {
-        let snapshot = self.snapshot();
-        let record = find(&snapshot, &request.name, request.nested.is_some());
+        let record = self.find(|snapshot| find(snapshot, &request.name, request.nested.is_some())).await;
+        let snapshot = self.settled(|s| s.pending("policy")).await;
         let key = record.as_ref().map_or(request.name.clone(), |r| r.key.clone());
         let (input, broken) = read_input(&request.input);
         let start = json!({"tool_call_id": request.id, "tool_name": key, "input": input});
@@ -114,7 +116,11 @@ impl Scene {
     async fn pipeline(&self, request: &CallRequest, record: &Record, snapshot: &Snapshot, input: Value) -> Finished {
         let key = record.key.as_str();
         let original = input.clone();
-        if let Some(problem) = invalid(record, &input, request.nested.is_some()) {
+        let problem = match &request.nested {
+            Some(nested) => (!nested.problems.is_empty()).then(|| nested.problems.join("; ")),
+            None => invalid(record, &input),
+        };
+        if let Some(problem) = problem {
             return Finished::refused(key, "invalid", format!("Invalid arguments for {key}: {problem}"));
         }
         let input = match self.ask_hooks(request, record, input).await {
@@ -160,7 +166,7 @@ impl Scene {
         if decision != "modify" {
             return Ok(input);
         }
-        match invalid(record, &changed, nested.is_some()) {
+        match invalid(record, &changed) {
             None => Ok(changed),
             Some(problem) => {
                 let text = format!("Invalid arguments for {key}: {problem}");
@@ -301,12 +307,12 @@ fn read_input(input: &CallInput) -> (Value, Option<String>) {
     match json_repair::parse(text) {
         Ok(value) if value.is_object() => (value, None),
         Ok(value) => (json!({"INVALID_JSON": value.to_string()}), Some("must be one JSON object".into())),
-        Err(problem) => (json!({"INVALID_JSON": text}), Some(format!("not valid JSON ({problem})"))),
+        Err(problem) => (json!({"INVALID_JSON": text}), Some(problem.to_string())),
     }
 }
 
-/// What is wrong with an input, in one line. Descriptors of R objects stand for any value.
-fn invalid(record: &Record, input: &Value, nested: bool) -> Option<String> {
+/// What is wrong with an input, in one line.
+fn invalid(record: &Record, input: &Value) -> Option<String> {
     let schema: &Schema = record.schema.as_ref()?;
     let Some(fields) = input.as_object() else { return Some("must be one JSON object".into()) };
     let unknown = schema.unknown_arguments(fields);
@@ -315,9 +321,6 @@ fn invalid(record: &Record, input: &Value, nested: bool) -> Option<String> {
         let accepted = if accepted.is_empty() { "none".to_owned() } else { accepted.join(", ") };
         return Some(format!("unknown argument: {} (accepted: {accepted})", unknown.join(", ")));
     }
-    let mut errors = schema.validate(input);
-    if nested {
-        errors.retain(|e| !fields.iter().any(|(name, v)| v.get("$r").is_some() && e.contains(&format!("'{name}"))));
-    }
+    let errors = schema.validate(input);
     (!errors.is_empty()).then(|| errors.join("; "))
 }

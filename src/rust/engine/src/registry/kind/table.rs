@@ -13,7 +13,7 @@ fn kind<const N: usize>(name: &str, fields: [Field; N]) -> Kind {
         experimental: false,
         source: BUILTIN_SOURCE.to_owned(),
         fields: fields.into(),
-        host_validated: false,
+        validator: None,
         consumed: true,
         rule: rules::none,
     }

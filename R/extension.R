@@ -2,14 +2,20 @@
 # as a whole when it returned.
 
 load_session_extension <- function(session, extension) {
-  factory <- as_factory(extension)
   data <- session_data(session)
+  file <- if (is.character(extension)) normalizePath(extension, mustWork = FALSE)
+  # A file is loaded once a session, however often it is named.
+  if (length(file) == 1L && file %in% data$extension_files) return(invisible(NULL))
+  factory <- as_factory(extension)
   data$extensions <- (data$extensions %||% 0L) + 1L
   name <- if (is.function(extension)) paste0("session:", data$extensions) else extension_name(extension)
-  place <- if (is.character(extension)) list(file = absolute_file(extension), line = NA_integer_)
+  place <- if (!is.null(file)) list(file = enc2utf8(file), line = NA_integer_)
   origin <- list(source = "session", rank = 0L, extension = name, session = data$id, place = place)
   failure <- load_factory(factory, origin, data$specs)$failure
-  if (is.null(failure)) return(invisible(NULL))
+  if (is.null(failure)) {
+    data$extension_files <- c(data$extension_files, file)
+    return(invisible(NULL))
+  }
   diagnose_load(origin, failure)
   gptr_abort("extension", paste0("Extension ", name, " failed to load: ", one_message(failure)),
     extension = name, parent = failure)
@@ -91,7 +97,10 @@ run_load <- function(entry) {
 
 # A load that failed is one diagnostic, and one warning a source and process.
 report_load <- function(origin, failure) {
-  if (is.null(failure)) return(invisible(NULL))
+  if (is.null(failure)) {
+    data$extension_files <- c(data$extension_files, file)
+    return(invisible(NULL))
+  }
   diagnose_load(origin, failure)
   message <- paste0("Extension ", origin$extension, " is disabled: ", one_message(failure))
   gptr_warn("plugin", message, diagnostic = one_message(failure), once = paste0("plugin:", origin$extension))

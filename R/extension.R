@@ -97,10 +97,7 @@ run_load <- function(entry) {
 
 # A load that failed is one diagnostic, and one warning a source and process.
 report_load <- function(origin, failure) {
-  if (is.null(failure)) {
-    data$extension_files <- c(data$extension_files, file)
-    return(invisible(NULL))
-  }
+  if (is.null(failure)) return(invisible(NULL))
   diagnose_load(origin, failure)
   message <- paste0("Extension ", origin$extension, " is disabled: ", one_message(failure))
   gptr_warn("plugin", message, diagnostic = one_message(failure), once = paste0("plugin:", origin$extension))

@@ -5,7 +5,8 @@
 call_place <- function() {
   calls <- sys.calls()
   for (i in rev(seq_along(calls))) {
-    place <- srcref_place(attr(calls[[i]], "srcref"), i) %||% sourced_place(calls[[i]], i)
+    # What runs in a file that is sourced is within it, the call of source() in another.
+    place <- sourced_place(calls[[i]], i) %||% srcref_place(attr(calls[[i]], "srcref"), i)
     if (!is.null(place)) return(place)
   }
   NULL

@@ -10,7 +10,7 @@
 gptr_api <- function() {
   ready()
   structure(
-    list(version = package_version("1.0"), features = engine(.Call(wrap__engine_features, staging_load()))),
+    list(version = package_version("1.0"), features = as.character(engine(.Call(wrap__engine_features, staging_load())))),
     class = "gptr_api"
   )
 }

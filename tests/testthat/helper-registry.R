@@ -15,7 +15,7 @@ a_command <- function(name, text = name) gptr_command(name, function(args, ctx) 
 # The description of the record that a look-up gives, or NULL.
 winner_of <- function(name, kind = "command", session = NULL) {
   found <- find_record(kind, name, session)
-  if (is.null(found)) NULL else spec_home(found$home)[[found$id]]$description
+  if (is.null(found)) NULL else the$specs[[found$id]]$description
 }
 
 # Rows of the listing with these names.
@@ -72,4 +72,24 @@ caught_error <- function(expr) {
     expr
     NULL
   }, error = identity)
+}
+
+# Removes all commands whose name begins so.
+remove_commands <- function(prefix) {
+  for (name in grep(paste0("^", prefix), gptr_registry("command")$name, value = TRUE)) {
+    remove_record(find_record("command", name, NULL)$id)
+  }
+}
+
+# Puts another function in the place of one of the package's, for the rest of the calling test.
+local_function <- function(name, fn, env = parent.frame()) {
+  namespace <- asNamespace("gptr")
+  put <- function(value) {
+    unlockBinding(name, namespace)
+    assign(name, value, envir = namespace)
+    lockBinding(name, namespace)
+  }
+  old <- get(name, envir = namespace)
+  put(fn)
+  withr::defer(put(old), envir = env)
 }

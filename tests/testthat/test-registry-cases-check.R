@@ -184,11 +184,11 @@ test_that("a backend starts, is cancelled and leaves nothing", {
   expect_identical(checks(function(spec, ctx) 1, function(handle) stop("no")),
     c(backend.start = TRUE, backend.cancel = FALSE, backend.processes = TRUE))
   pid <- NULL
-  left <- function(spec, ctx) pid <<- system("sleep 30 & echo $!", intern = TRUE)
+  left <- function(spec, ctx) pid <<- system("sleep 30 > /dev/null & echo $!", intern = TRUE)
   expect_identical(checks(left, nothing), c(backend.start = TRUE, backend.cancel = TRUE, backend.processes = FALSE))
   expect_identical(checks(left, function(handle) tools::pskill(as.integer(handle))),
     c(backend.start = TRUE, backend.cancel = TRUE, backend.processes = TRUE))
-  testthat::local_mocked_bindings(process_table = function() NULL)
+  local_function("process_table", function() NULL)
   ran <- FALSE
   expect_identical(checks(function(spec, ctx) ran <<- TRUE, nothing), c(backend.processes = FALSE))
   expect_false(ran)
@@ -214,7 +214,7 @@ test_that("an adapter is checked by the service for it, where there is one", {
 })
 
 test_that("what declarations and examples cost", {
-  tool <- gptr_tool("t", "d", fun = function(n = 1L) rep("text", n), parameters = list(
+  tool <- gptr_tool("t", "d", fun = function(n = 1L) if (is.character(n)) stop("no number") else rep("text", n), parameters = list(
     type = "object", properties = list(n = list(type = "integer"))
   ))
   tool$examples <- list(list(n = 1L), list(n = 9000L), list(n = "x"))

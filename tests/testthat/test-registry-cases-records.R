@@ -92,7 +92,7 @@ test_that("case 42: an operator's block needs rank 3 or more", {
   for (source in c("project", "session")) {
     session <- if (source == "session") "s1"
     cond <- invalid_spec(add_record(block(), list(source = source, rank = source_ranks[[source]], session = session)), "authority")
-    expect_match(cond$problem, source_ranks[[source]], fixed = TRUE)
+    expect_match(cond$problem, as.character(source_ranks[[source]]), fixed = TRUE)
   }
   local_record(block(), "user")
   expect_identical(listed("case42")$source, "user")
@@ -148,9 +148,9 @@ test_that("case 45: code that the model wrote can't register or remove, handlers
 })
 
 test_that("case 45: in a run", {
-  seen <- NULL
-  model <- fake(r_call("tryCatch(gptr_register(gptr_command('case45', function(args, ctx) 1)), error = function(e) class(e)[1])"), "done")
-  session <- run(model)
+  home <- new.env(parent = globalenv())
+  home$sneak <- function() tryCatch(gptr_register(a_command("case45")), error = function(e) class(e)[[1L]])
+  session <- run(fake(r_call("sneak()"), "done"), envir = home)
   expect_match(result_text(session), "gptr_error_permission", fixed = TRUE)
   expect_null(winner_of("case45"))
   # A hook of the same run is its author's code.

@@ -59,7 +59,7 @@ test_that("a filter and a lazy extension are told, too", {
 
 in_file <- function(..., keep = TRUE, env = parent.frame()) {
   file <- withr::local_tempfile(lines = c(...), fileext = ".R", .local_envir = env)
-  source(file, local = new.env(parent = environment(gptr_register)), keep.source = keep)
+  source(file, local = new.env(parent = globalenv()), keep.source = keep)
   normalizePath(file)
 }
 
@@ -69,25 +69,18 @@ place_of <- function(name) {
 }
 
 test_that("a record made in a sourced file has its file and line", {
-  withr::defer(remove_where("placed"))
-  file <- in_file("", "gptr_register(gptr_command('placed1', function(args, ctx) 1))",
-    "add <- function(name) {", "  gptr_register(gptr_command(name, function(args, ctx) 1))", "}", "", "add('placed2')")
+  withr::defer(remove_commands("placed"))
+  file <- in_file("", "gptr::gptr_register(gptr::gptr_command('placed1', function(args, ctx) 1))",
+    "add <- function(name) {", "  gptr::gptr_register(gptr::gptr_command(name, function(args, ctx) 1))", "}", "", "add('placed2')")
   expect_identical(place_of("placed1"), list(file = file, line = 2L))
   expect_identical(place_of("placed2"), list(file = file, line = 4L))
-  file <- in_file("gptr_register(gptr_command('placed3', function(args, ctx) 1))", keep = FALSE)
+  file <- in_file("gptr::gptr_register(gptr::gptr_command('placed3', function(args, ctx) 1))", keep = FALSE)
   expect_identical(place_of("placed3"), list(file = file, line = NA_integer_))
 })
 
-# Removes all commands whose name begins so.
-remove_where <- function(prefix) {
-  for (name in grep(paste0("^", prefix), gptr_registry("command")$name, value = TRUE)) {
-    remove_record(find_record("command", name, NULL)$id)
-  }
-}
-
 test_that("a record of an extension file has its file, and the line where it is known", {
   file <- withr::local_tempfile(fileext = ".R", lines = c(
-    "helper <- function(gptr, name) {", "  gptr$register(gptr_command(name, function(args, ctx) 1))", "}",
+    "helper <- function(gptr, name) {", "  gptr$register(gptr::gptr_command(name, function(args, ctx) 1))", "}",
     "function(gptr) {", "  gptr$register_command('filed1', handler = function(args, ctx) 1)",
     "  gptr$on('message_end', function(event, ctx) NULL)", "  helper(gptr, 'filed2')", "}"
   ))

@@ -16,6 +16,9 @@ use crate::registry::store::{Record, Snapshot};
 use crate::reply::{Exit, HostReply};
 use crate::value::{HostValue, Value, json};
 
+/// The sources of the policies that are decided here; the host's `check` of such a record is never called.
+const NATIVE_POLICIES: [&str; 2] = ["builtin:permissions", "builtin:plan"];
+
 /// Lines of code that a question shows.
 const SHOWN_LINES: usize = 20;
 
@@ -128,7 +131,7 @@ impl Gate<'_> {
     }
 
     async fn ask_policy(&self, policy: &Record, round: &mut Round, assessed: &Assessed) {
-        if policy.source.starts_with("builtin:permissions") {
+        if NATIVE_POLICIES.contains(&policy.source.as_str()) {
             let silent = self.scene.session.state.borrow().settings.unsafe_no_permissions;
             return round.opinion(&policy.key, if silent { None } else { self.builtin_opinion(&policy.key, assessed) });
         }

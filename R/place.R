@@ -4,9 +4,14 @@
 # console.
 call_place <- function() {
   calls <- sys.calls()
-  for (i in rev(seq_along(calls))) {
+  for (i in length(calls):1L) {
+    # Most frames have neither, and this runs at each registration.
+    sources <- is.symbol(head <- calls[[i]][[1L]]) && (head == "source" || head == "sys.source")
+    ref <- attr(calls[[i]], "srcref")
+    if (!sources && is.null(ref)) next
     # What runs in a file that is sourced is within it, the call of source() in another.
-    place <- sourced_place(calls[[i]], i) %||% srcref_place(attr(calls[[i]], "srcref"), i)
+    place <- if (sources) sourced_place(head, i)
+    if (is.null(place)) place <- srcref_place(ref, i)
     if (!is.null(place)) return(place)
   }
   NULL
@@ -38,11 +43,8 @@ called_by_gptr <- function(i) {
 }
 
 # source() and sys.source() know their file also without srcrefs.
-sourced_place <- function(call, i) {
-  head <- call[[1L]]
-  variable <- if (identical(head, quote(source))) "ofile" else if (identical(head, quote(sys.source))) "file"
-  if (is.null(variable)) return(NULL)
-  file <- get0(variable, envir = sys.frame(i), inherits = FALSE)
+sourced_place <- function(head, i) {
+  file <- get0(if (head == "source") "ofile" else "file", envir = sys.frame(i), inherits = FALSE)
   if (!is.character(file) || length(file) != 1L || !file.exists(file)) return(NULL)
   list(file = absolute_file(file), line = NA_integer_)
 }

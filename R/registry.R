@@ -121,7 +121,8 @@ fake_state <- function(spec) {
 loading_package <- function() {
   calls <- sys.calls()
   for (i in seq_along(calls)) {
-    if (is_load(calls[[i]][[1L]])) {
+    head <- calls[[i]][[1L]]
+    if (if (is.symbol(head)) head == "loadNamespace" else is_load(head)) {
       package <- get0("package", envir = sys.frame(i), inherits = FALSE)
       if (is.character(package) && !identical(package[[1L]], "gptr") && runs_in(package[[1L]], i)) return(package[[1L]])
     }
@@ -129,10 +130,7 @@ loading_package <- function() {
   NULL
 }
 
-is_load <- function(head) {
-  if (is.symbol(head)) return(identical(head, quote(loadNamespace)))
-  identical(head, loadNamespace) || identical(head, quote(base::loadNamespace))
-}
+is_load <- function(head) identical(head, loadNamespace) || identical(head, quote(base::loadNamespace))
 
 # True when a function of the package runs above frame `i`: its .onLoad, not something the loader itself does.
 runs_in <- function(package, i) {

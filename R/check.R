@@ -48,7 +48,8 @@ check_rows <- function(x, tokens) {
   if (is.list(x) && !is.data.frame(x)) return(spec_rows(x, tokens))
   if (is.function(x)) return(factory_rows(x, tokens))
   if (is.character(x) && length(x) == 1L && !is.na(x) && nzchar(x)) {
-    if (file.exists(x) || grepl("[.][Rr]$", x)) return(file_rows(x, tokens))
+    # A folder may be a package's own, beside which one works.
+    if ((file.exists(x) && !dir.exists(x)) || grepl("[.][Rr]$", x)) return(file_rows(x, tokens))
     return(package_rows(x, tokens))
   }
   expected <- "a spec, a factory function(gptr), the path of an extension file or the name of a package"
@@ -154,10 +155,15 @@ restore_seed <- function(seed) {
 
 # ---- what the engine asks of R in a check ---------------------------------------------------------------------------
 
+# The spec of a record of the scratch registry: what the load that is checked registered, or what was there before.
+checked_spec <- function(record, load, home = NULL) {
+  own <- if (!is.null(load)) spec_home(load_home(load))[[record]]
+  own %||% spec_home(home)[[record]]
+}
+
 # What the validator of a spec's kind says, see kind_records.R.
 validate_in_check <- function(record, home, load, spec) {
-  own <- if (!is.null(load)) spec_home(load_home(load))[[record]]
-  fn <- (own %||% spec_home(home)[[record]])$validate
+  fn <- checked_spec(record, load, home)$validate
   tryCatch(fn(the$specs[[spec]]), gptr_error_invalid_spec = function(e) list(invalid_spec = invalid_spec_fields(e)))
 }
 
@@ -182,8 +188,8 @@ print_example <- function(record, i) {
 }
 
 # The rows of the service that checks adapters: a data frame or a list with check, ok and message.
-check_adapter_with <- function(service, record) {
-  rows <- the$specs[[service]]$fun(the$specs[[record]])
+check_adapter_with <- function(service, record, load) {
+  rows <- checked_spec(service, load)$fun(the$specs[[record]])
   if (!is.data.frame(rows)) return(rows)
   lapply(seq_len(nrow(rows)), function(i) as.list(rows[i, ]))
 }

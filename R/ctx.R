@@ -51,7 +51,7 @@ ctx_session <- function(session, member) {
 ctx_get <- function(kind, name, session) {
   check_string(kind, "kind")
   check_string(name, "name")
-  found <- find_record(kind, name, session)
+  found <- find_record(enc2utf8(kind), enc2utf8(name), session)
   if (is.null(found)) NULL else spec_home(found$home)[[found$id]]
 }
 

@@ -12,6 +12,9 @@ the$listing <- NULL
 # By number: loads of extensions that are staged, lazy or in a scratch registry, and lazy ones that were activated.
 the$loads <- list()
 the$activated <- list()
+# By source: the state of a plugin or built-in. By package: what runs when its namespace is unloaded.
+the$states <- list()
+the$unload_hooks <- list()
 # By name: the factories of built-ins, and the functions behind services.
 the$builtins <- list()
 the$services <- list()
@@ -193,7 +196,7 @@ host_services <- list(
   backend_cancel = function(record) cancel_probe(record),
   validate_spec = function(record, home, load, spec) validate_in_check(record, home, load, spec),
   check_example = function(record, i) print_example(record, i),
-  check_adapter = function(service, record) check_adapter_with(service, record)
+  check_adapter = function(service, record, load) check_adapter_with(service, record, load)
 )
 
 # The environment that holds specs: the process's, that of one session, or (load_home()) that of a load.

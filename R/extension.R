@@ -38,6 +38,9 @@ extension_name <- function(path) {
 
 # The file is evaluated in a fresh environment over the global one; its last expression is the factory.
 factory_in_file <- function(path) {
+  if (!file.exists(path)) {
+    gptr_abort("invalid_argument", paste0("There is no file ", path, "."), arg = "extensions")
+  }
   exprs <- tryCatch(parse(path, keep.source = TRUE, encoding = "UTF-8"), error = function(e) {
     gptr_abort("invalid_argument", paste0(path, ": ", one_message(e)), arg = "extensions")
   })
@@ -87,12 +90,36 @@ run_load <- function(entry) {
     if (!finished) engine(.Call(wrap__ext_rollback, load))
     if (!entry$scratch) forget_load(load)
   })
-  failure <- call_factory(entry, new_extension_api(entry))
+  state <- extension_state(entry$origin, entry$scratch)
+  before <- as.list(state, all.names = TRUE)
+  failure <- call_factory(entry, new_extension_api(entry, state))
   if (is.null(failure)) failure <- commit_load(entry)
-  if (!is.null(failure)) engine(.Call(wrap__ext_rollback, load))
+  if (!is.null(failure)) {
+    engine(.Call(wrap__ext_rollback, load))
+    restore_bindings(state, before)
+  }
   finished <- TRUE
+  if (is.null(failure) && !entry$scratch) leave_with_package(entry$origin$source)
   if (inherits(failure, "interrupt")) resignal_interrupt()
   list(failure = failure, load = load)
+}
+
+# A plugin or built-in has one state for the process, other code one for each load.
+extension_state <- function(origin, scratch) {
+  if (scratch || !grepl("^(plugin|builtin):", origin$source)) return(new.env(parent = emptyenv()))
+  if (is.null(the$states[[origin$source]])) the$states[[origin$source]] <- new.env(parent = emptyenv())
+  the$states[[origin$source]]
+}
+
+restore_bindings <- function(env, before) {
+  rm(list = ls(env, all.names = TRUE), envir = env)
+  list2env(before, envir = env)
+}
+
+# What the package of a plugin registered goes with its namespace.
+leave_with_package <- function(source) {
+  package <- sub("^plugin:", "", source)
+  if (!identical(package, source) && isNamespaceLoaded(package)) on_unload(package)
 }
 
 # A load that failed is one diagnostic, and one warning a source and process.
@@ -179,9 +206,9 @@ commit_load <- function(entry) {
 }
 
 # The API object: an environment whose members are read with `$`.
-new_extension_api <- function(entry) {
+new_extension_api <- function(entry, state) {
   api <- list2env(entry[c("load", "origin", "staged", "specs", "scratch", "dir")], parent = emptyenv())
-  api$state <- new.env(parent = emptyenv())
+  api$state <- state
   outer <- new.env(parent = emptyenv())
   assign(".data", api, envir = outer)
   class(outer) <- "gptr_extension_api"

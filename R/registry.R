@@ -140,17 +140,28 @@ runs_in <- function(package, i) {
 }
 
 on_unload <- function(package) {
-  if (package %in% the$unload_hooks) return(invisible(NULL))
-  the$unload_hooks <- c(the$unload_hooks, package)
-  setHook(packageEvent(package, "onUnload"), function(...) {
-    the$unload_hooks <- setdiff(the$unload_hooks, package)
-    unload_source(paste0("plugin:", package))
-  })
+  if (package %in% names(the$unload_hooks)) return(invisible(NULL))
+  # R keeps a hook over many loads and unloads.
+  the$unload_hooks[[package]] <- function(...) unload_source(paste0("plugin:", package))
+  setHook(packageEvent(package, "onUnload"), the$unload_hooks[[package]])
+}
+
+# When gptr itself goes: there is no registry to clean any more.
+drop_unload_hooks <- function() {
+  for (package in names(the$unload_hooks)) {
+    event <- packageEvent(package, "onUnload")
+    others <- Filter(function(hook) !identical(hook, the$unload_hooks[[package]]), getHook(event))
+    setHook(event, others, "replace")
+  }
 }
 
 unload_source <- function(source) {
   gone <- engine(.Call(wrap__registry_unload, source))
   forget(gone$released)
+  own <- function(entry) identical(entry$origin$source, source)
+  the$loads <- Filter(Negate(own), the$loads)
+  the$activated <- Filter(Negate(own), the$activated)
+  the$states[[source]] <- NULL
   gone$count
 }
 

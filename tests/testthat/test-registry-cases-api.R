@@ -118,3 +118,23 @@ test_that("case 66: a kind that a factory defines can be used in it, and goes wi
   }, "plugin:fussy")
   expect_s3_class(refused$failure, "gptr_error_invalid_spec")
 })
+
+test_that("case 78: a load that fails leaves an earlier one, and its state, as they were", {
+  kept <- NULL
+  local_load(function(gptr) {
+    kept <<- gptr
+    gptr$state$count <- 1L
+    gptr$register(a_command("case78"))
+  }, "plugin:case78")
+  failed <- local_load(function(gptr) {
+    gptr$state$count <- 2L
+    gptr$state$new <- TRUE
+    gptr$register(a_command("case78b"))
+    stop("second")
+  }, "plugin:case78")
+  expect_identical(conditionMessage(failed$failure), "second")
+  expect_identical(as.list(kept$state), list(count = 1L))
+  expect_identical(winner_of("case78"), "case78")
+  expect_null(winner_of("case78b"))
+  unload_source("plugin:case78")
+})

@@ -240,3 +240,31 @@ test_that("during a check a live API object registers nothing, and may still be 
   kept$register(a_command("leak"))
   expect_identical(winner_of("leak"), "leak")
 })
+
+test_that("an extension file is checked by its path", {
+  file <- withr::local_tempfile(fileext = ".R", lines = "function(gptr) gptr$register(gptr::gptr_prompt_section('s', 'text'))")
+  rows <- gptr_check(file)
+  expect_true(all(rows$ok))
+  expect_true("prompt_section:s" %in% rows$target)
+  for (lines in list("function(gptr) {", "1 + 1", "stop('at load')")) {
+    writeLines(lines, file)
+    rows <- gptr_check(file)
+    expect_identical(rows$check, "factory.load")
+    expect_false(rows$ok)
+  }
+  rows <- gptr_check("no/such/file.R")
+  expect_identical(rows$check, "factory.load")
+  # A folder of the package's name beside one is not the package.
+  withr::local_dir(withr::local_tempdir())
+  dir.create("stats")
+  expect_identical(gptr_check("stats")$target[[1L]], "package:stats")
+})
+
+test_that("an adapter and the service that checks it may come from one factory", {
+  rows <- gptr_check(function(gptr) {
+    gptr$register_service("check.adapter", fun = function(spec) list(list(check = "adapter.own", ok = TRUE)))
+    gptr$register(gptr_adapter("wire", transport = "inprocess", stream = function(model, context, opts) NULL))
+  })
+  expect_true(all(rows$ok))
+  expect_true("adapter.own" %in% rows$check)
+})

@@ -91,3 +91,23 @@ test_that("a broken manifest, a version that is not met, an entry that is not ex
   expect_identical(rows$check, c("package.installed", "manifest.present", "api.declared", "api.satisfied", "code.identifiers"))
   expect_true(all(rows$ok))
 })
+
+test_that("what a package registers while it loads is its own, and leaves with it", {
+  skip_on_cran()
+  local_package("gptrtrial", list(NAMESPACE = "", "R/code.R" = c(
+    ".onLoad <- function(libname, pkgname) {",
+    "  gptr::gptr_register(gptr::gptr_command('on_load', function(args, ctx) 1))", "}"
+  )))
+  # Whoever loads it: here, code that the model wrote.
+  as_model_code(loadNamespace("gptrtrial"))
+  rows <- listed("on_load")
+  expect_identical(unclass(rows)[c("source", "rank")], list(source = "plugin:gptrtrial", rank = 5L))
+  rows <- logged(unloadNamespace("gptrtrial"))
+  expect_identical(rows$class, "unloaded")
+  expect_identical(nrow(listed("on_load")), 0L)
+  loadNamespace("gptrtrial")
+  expect_identical(nrow(listed("on_load")), 1L)
+  expect_length(getHook(packageEvent("gptrtrial", "onUnload")), 1L)
+  unloadNamespace("gptrtrial")
+  expect_identical(nrow(listed("on_load")), 0L)
+})

@@ -147,7 +147,7 @@ impl Check {
     /// An adapter is checked by whoever brought the service for it.
     async fn adapter(&self, target: &str, rows: &mut Vec<Row>) {
         let Some(service) = self.registry.snapshot(None).winner("service", ADAPTER_SERVICE) else { return };
-        let args = vec![json!(service.id), json!(self.record)];
+        let args = vec![json!(service.id), json!(self.record), json!(self.load)];
         let reply = self.ask_host("check_adapter", Role::Service, args).await;
         let failed = |problem: &str| Row::new(target, "adapter.replay", false, problem);
         match reply.result() {

@@ -10,7 +10,8 @@ declare_builtin <- function(name, factory, after = character(), replaceable = TR
   invisible(NULL)
 }
 
-# Loads what is declared, enabled and was not tried before, in the engine's order. A failing one leaves the others alone.
+# Loads what is declared, enabled and was not tried before, in the engine's order. A failing one leaves the others
+# alone.
 load_builtins <- function() {
   while (!is.null(name <- engine(.Call(wrap__builtin_next)))) {
     source <- paste0("builtin:", name)

@@ -93,7 +93,8 @@ factory_rows <- function(factory, tokens, provides = list()) {
   there <- vapply(records, function(spec) paste(spec$kind, record_key(spec)), "")
   promised <- lapply(provides, function(promise) {
     here <- paste(promise$kind, promise$name) %in% there
-    check_row("factory", paste0("provides.", promise$kind, ":", promise$name), here, if (here) "" else "is not registered")
+    check <- paste0("provides.", promise$kind, ":", promise$name)
+    check_row("factory", check, here, if (here) "" else "is not registered")
   })
   checked <- lapply(records, spec_rows, tokens = tokens, load = run$load)
   # An API object that the factory kept is stale from now on.

@@ -61,9 +61,8 @@ bare_in_call <- function(call, bound) {
 # "peter" for peter() and gptr::peter(); NULL for other calls.
 called_name <- function(call) {
   head <- call[[1L]]
-  if (is.call(head) && length(head) == 3L && (identical(head[[1L]], quote(`::`)) || identical(head[[1L]], quote(`:::`))) &&
-    identical(as.character(head[[2L]]), "gptr")) {
-    head <- head[[3L]]
+  if (is.call(head) && length(head) == 3L && as.character(head[[1L]])[[1L]] %in% c("::", ":::")) {
+    if (identical(as.character(head[[2L]]), "gptr")) head <- head[[3L]]
   }
   name <- if (is.symbol(head)) as.character(head) else ""
   if (name %in% checked_functions) name

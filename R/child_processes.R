@@ -18,7 +18,8 @@ child_processes <- function(pause = 0, also = character()) {
 # What is started while `expr` is evaluated has a variable in its environment that tells it apart.
 mark_children <- function(expr) {
   if (!is.null(the$mark)) return(expr)
-  the$mark <- paste0("GPTR_CHECK=", Sys.getpid(), "-", sub(".", "-", format(as.numeric(Sys.time()), digits = 16L), fixed = TRUE))
+  now <- format(as.numeric(Sys.time()) * 1e6, scientific = FALSE, digits = 16L)
+  the$mark <- paste0("GPTR_CHECK=", Sys.getpid(), "-", now)
   on.exit({
     the$mark <- NULL
     Sys.unsetenv("GPTR_CHECK")

@@ -4,7 +4,7 @@
 # console.
 call_place <- function() {
   calls <- sys.calls()
-  for (i in length(calls):1L) {
+  for (i in rev(seq_along(calls))) {
     # Most frames have neither, and this runs at each registration.
     sources <- is.symbol(head <- calls[[i]][[1L]]) && (head == "source" || head == "sys.source")
     ref <- attr(calls[[i]], "srcref")

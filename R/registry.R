@@ -10,7 +10,10 @@
 gptr_api <- function() {
   ready()
   structure(
-    list(version = package_version("1.0"), features = as.character(engine(.Call(wrap__engine_features, staging_load())))),
+    list(
+      version = package_version("1.0"),
+      features = as.character(engine(.Call(wrap__engine_features, staging_load())))
+    ),
     class = "gptr_api"
   )
 }
@@ -78,8 +81,8 @@ add_record <- function(spec, origin, specs = the$specs) {
 
 # Registering what nothing reads is no error, but nobody should wait for its effect.
 say_unconsumed <- function(kind) {
-  gptr_inform("unconsumed", paste0("Nothing reads records of kind ", kind, " yet: this one is kept and listed, no more."),
-    kind = kind, once = paste0("unconsumed:", kind))
+  message <- paste0("Nothing reads records of kind ", kind, " yet: this one is kept and listed, no more.")
+  gptr_inform("unconsumed", message, kind = kind, once = paste0("unconsumed:", kind))
 }
 
 remove_record <- function(id) {

@@ -19,7 +19,9 @@ test_that("case 80: members of the API object", {
 test_that("case 81: requirements on the API", {
   kept <- NULL
   local_load(function(gptr) kept <<- gptr)
-  for (met in c("1.0", ">= 1.0, < 2", "1")) expect_identical(withVisible(kept$require(met)), list(value = TRUE, visible = FALSE))
+  for (met in c("1.0", ">= 1.0, < 2", "1")) {
+    expect_identical(withVisible(kept$require(met)), list(value = TRUE, visible = FALSE))
+  }
   for (unmet in c("1.9", ">= 2.0", "one", "1.0,", "1.0, < 2", "99999999999.0", ">= 99999999999")) {
     cond <- caught_error(kept$require(unmet))
     expect_s3_class(cond, "gptr_error_api_version")
@@ -39,7 +41,8 @@ test_that("case 82: features of the API", {
 test_that("case 83: built-ins load once, in the order of what they need", {
   loaded <- character()
   one <- function(name) function(gptr) loaded <<- c(loaded, name)
-  withr::defer(for (name in c("c83-tools", "c83-prompt", "c83-core", "c83-console")) unload_source(paste0("builtin:", name)))
+  names <- c("c83-tools", "c83-prompt", "c83-core", "c83-console")
+  withr::defer(for (name in names) unload_source(paste0("builtin:", name)))
   declare_builtin("c83-tools", one("tools"), after = "c83-prompt")
   declare_builtin("c83-prompt", one("prompt"), after = c("c83-core", "c83-unknown"))
   declare_builtin("c83-bad", function(gptr) stop("no"))
@@ -73,7 +76,10 @@ test_that("a stale API object signals so, its name can still be read", {
   })
   expect_identical(winner_of("stale"), "stale")
   engine(.Call(wrap__ext_rollback, run$load))
-  for (use in list(function() kept$register(a_command("x")), function() kept$require("1.0"), function() kept$has("route"), off)) {
+  uses <- list(
+    function() kept$register(a_command("x")), function() kept$require("1.0"), function() kept$has("route"), off
+  )
+  for (use in uses) {
     cond <- caught_error(use())
     expect_s3_class(cond, "gptr_error_stale_api")
     expect_identical(cond$plugin, "plugin:demo")

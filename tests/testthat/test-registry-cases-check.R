@@ -22,7 +22,9 @@ good_specs <- function() {
     gptr_spec("checkpointer", "good", scope = "files", before = fn, after = fn, undo = fn, redo = fn),
     gptr_spec("kind", "good_kind", validate = function(spec) spec),
     gptr_spec("route", "good", order = 1, match = fn, run = fn), gptr_spec("preset", "good", tools = "read"),
-    gptr_spec("risk_rule", "good", rows = data.frame(package = "base", `function` = "f", level = 1L, check.names = FALSE)),
+    gptr_spec("risk_rule", "good", rows = data.frame(
+      package = "base", `function` = "f", level = 1L, check.names = FALSE
+    )),
     gptr_spec("service", "good", fun = fn), gptr_spec("renderer", "good", render = fn),
     gptr_spec("search_source", "good", docs = fn),
     gptr_spec("store", "good", open = fn, append = fn, read = fn, fork = fn), gptr_spec("evaluator", "good", eval = fn),
@@ -58,7 +60,8 @@ test_that("case 100: what can't be checked, and what fails", {
   expect_s3_class(cond$results, "gptr_check")
   expect_match(conditionMessage(cond), "1 check(s) failed: spec.fields", fixed = TRUE)
   rows <- gptr_check(list(kind = "command"))
-  expect_identical(unclass(rows)[c("target", "check", "ok")], list(target = "command:?", check = "spec.class", ok = FALSE))
+  expect_identical(unclass(rows)[c("target", "check", "ok")],
+    list(target = "command:?", check = "spec.class", ok = FALSE))
   for (x in list(42, NULL, NA_character_, "", c("a", "b"), mtcars, TRUE)) {
     cond <- caught_error(gptr_check(x))
     expect_s3_class(cond, "gptr_error_invalid_argument")
@@ -165,7 +168,9 @@ test_that("a kind and its records are checked in one factory", {
   expect_true(all(rows$ok))
   expect_true("grade:good" %in% rows$target)
   expect_error(gptr_spec("grade", "x"), class = "gptr_error_unknown_kind")
-  local_record(gptr_spec("kind", "grade", validate = function(spec) if (is.null(spec$scale)) stop("no scale") else spec), "user")
+  local_record(gptr_spec("kind", "grade", validate = function(spec) {
+    if (is.null(spec$scale)) stop("no scale") else spec
+  }), "user")
   spec <- gptr_spec("grade", "g", scale = 1)
   spec$scale <- NULL
   rows <- gptr_check(spec)
@@ -179,7 +184,8 @@ test_that("a backend starts, is cancelled and leaves nothing", {
     stats::setNames(rows$ok, rows$check)[-(1:2)]
   }
   nothing <- function(handle) NULL
-  expect_identical(checks(function(spec, ctx) 1, nothing), c(backend.start = TRUE, backend.cancel = TRUE, backend.processes = TRUE))
+  expect_identical(checks(function(spec, ctx) 1, nothing),
+    c(backend.start = TRUE, backend.cancel = TRUE, backend.processes = TRUE))
   expect_identical(checks(function(spec, ctx) stop("no"), nothing), c(backend.start = FALSE, backend.processes = TRUE))
   expect_identical(checks(function(spec, ctx) 1, function(handle) stop("no")),
     c(backend.start = TRUE, backend.cancel = FALSE, backend.processes = TRUE))
@@ -197,7 +203,9 @@ test_that("a backend starts, is cancelled and leaves nothing", {
 test_that("an adapter is checked by the service for it, where there is one", {
   adapter <- gptr_adapter("wire", transport = "inprocess", stream = function(model, context, opts) "stream")
   expect_identical(gptr_check(adapter)$check, c("spec.class", "spec.fields"))
-  answer <- function(spec) list(list(check = "adapter.text", ok = identical(spec$stream(1, 2, 3), "stream"), message = "seen"))
+  answer <- function(spec) {
+    list(list(check = "adapter.text", ok = identical(spec$stream(1, 2, 3), "stream"), message = "seen"))
+  }
   off <- gptr_register(gptr_spec("service", "check.adapter", fun = function(spec) answer(spec)))
   on.exit(off())
   rows <- gptr_check(adapter)
@@ -214,7 +222,8 @@ test_that("an adapter is checked by the service for it, where there is one", {
 })
 
 test_that("what declarations and examples cost", {
-  tool <- gptr_tool("t", "d", fun = function(n = 1L) if (is.character(n)) stop("no number") else rep("text", n), parameters = list(
+  texts <- function(n = 1L) if (is.character(n)) stop("no number") else rep("text", n)
+  tool <- gptr_tool("t", "d", fun = texts, parameters = list(
     type = "object", properties = list(n = list(type = "integer"))
   ))
   tool$examples <- list(list(n = 1L), list(n = 9000L), list(n = "x"))
@@ -242,7 +251,9 @@ test_that("during a check a live API object registers nothing, and may still be 
 })
 
 test_that("an extension file is checked by its path", {
-  file <- withr::local_tempfile(fileext = ".R", lines = "function(gptr) gptr$register(gptr::gptr_prompt_section('s', 'text'))")
+  file <- withr::local_tempfile(
+    fileext = ".R", lines = "function(gptr) gptr$register(gptr::gptr_prompt_section('s', 'text'))"
+  )
   rows <- gptr_check(file)
   expect_true(all(rows$ok))
   expect_true("prompt_section:s" %in% rows$target)

@@ -125,13 +125,16 @@ test_that("H26: names that join to one name on the wire are told apart or refuse
 })
 
 test_that("H28 and H29: a look-up is exact", {
-  member <- function(namespace, text) gptr_tool("list", "d", fun = function() text, exposure = "r", namespace = namespace)
+  member <- function(namespace, text) {
+    gptr_tool("list", "d", fun = function() text, exposure = "r", namespace = namespace)
+  }
   registered(member("git", "git"))
   registered(member("github", "github"))
   expect_identical(peter$github$list(), "github")
   expect_identical(peter$git$list(), "git")
   registered(gptr_tool("list_files", "d", fun = function() "files", exposure = "r"))
-  for (use in list(function() peter$list, function() peter$List_files, function() peter$gith, function() peter$git$li)) {
+  uses <- list(function() peter$list, function() peter$List_files, function() peter$gith, function() peter$git$li)
+  for (use in uses) {
     expect_error(use(), class = "gptr_error_unknown_member")
   }
   ctx <- new_ctx()
@@ -149,10 +152,12 @@ test_that("H31: a matcher that can't be read is refused when it is registered", 
 
 test_that("H37: reloads don't multiply what an extension listens to", {
   heard <- 0L
-  local_load(function(gptr) gptr$on("agent_start", function(event, ctx) {
-    heard <<- heard + 1L
-    NULL
-  }))
+  local_load(function(gptr) {
+    gptr$on("agent_start", function(event, ctx) {
+      heard <<- heard + 1L
+      NULL
+    })
+  })
   for (i in 1:3) gptr_reload()
   emit()
   expect_identical(heard, 1L)

@@ -36,7 +36,10 @@ test_that("case 54: a filter on a source hides all that it brought", {
 })
 
 test_that("case 55: what guards can't be filtered", {
-  for (filter in c("-builtin:permissions", "-builtin:plan", "-policy:critical_guard", "-policy:secret_guard", "-builtin:secrets")) {
+  guards <- c(
+    "-builtin:permissions", "-builtin:plan", "-policy:critical_guard", "-policy:secret_guard", "-builtin:secrets"
+  )
+  for (filter in guards) {
     for (scope in c("user", "project", "session")) {
       keys <- local_filters(filter, scope)
       expect_identical(as.character(keys), character())
@@ -78,7 +81,10 @@ test_that("cases 57 and 58: during a run no policy or hook is turned off", {
 test_that("case 59: malformed filters change nothing", {
   registered(a_command("case59"))
   local_filters("-command:case59")
-  for (bad in list("builtin:mcp", "-Tool:x", "-tool:x\n", NA_character_, 1, "-tool:", "-tool:a b", "", c("-command:x", "?"))) {
+  wrong <- list(
+    "builtin:mcp", "-Tool:x", "-tool:x\n", NA_character_, 1, "-tool:", "-tool:a b", "", c("-command:x", "?")
+  )
+  for (bad in wrong) {
     cond <- caught_error(set_filters(bad, "session"))
     expect_s3_class(cond, "gptr_error_invalid_argument")
     expect_identical(cond$arg, "filters")

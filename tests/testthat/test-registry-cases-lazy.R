@@ -2,7 +2,8 @@ test_that("case 68: placeholders wait, the first use runs the factory once", {
   runs <- 0L
   factory <- function(gptr) {
     runs <<- runs + 1L
-    gptr$register_tool("search", description = "Search trials", fun = function(words) words, exposure = "r", namespace = "trials")
+    gptr$register_tool("search", description = "Search trials", fun = function(words) words, exposure = "r",
+      namespace = "trials")
     gptr$register(a_command("panel"))
     gptr$on("tool_result", function(event, ctx) NULL)
   }
@@ -39,10 +40,12 @@ test_that("case 69: listing models activates, listing tools does not", {
 
 test_that("case 70: the first dispatch of an event activates and calls the handler", {
   heard <- 0L
-  local_lazy(function(gptr) gptr$on("agent_start", function(event, ctx) {
-    heard <<- heard + 1L
-    NULL
-  }), list(hook = "agent_start"))
+  local_lazy(function(gptr) {
+    gptr$on("agent_start", function(event, ctx) {
+      heard <<- heard + 1L
+      NULL
+    })
+  }, list(hook = "agent_start"))
   run(fake("done"))
   expect_identical(heard, 1L)
   run(fake("done"))
@@ -62,7 +65,8 @@ test_that("case 71: a lazy factory that fails leaves nothing, and warns once", {
   expect_null(winner_of("case71b"))
   expect_identical(nrow(gptr_why("case71")), 0L)
   rows <- logged({
-    local_lazy(function(gptr) gptr$register(a_command("case71c")), list(command = c("case71c", "case71d")), source = "plugin:part")
+    local_lazy(function(gptr) gptr$register(a_command("case71c")), list(command = c("case71c", "case71d")),
+      source = "plugin:part")
     expect_identical(winner_of("case71c"), "case71c")
   })
   expect_identical(rows$class, "missing_provided")

@@ -7,8 +7,8 @@ in_locale <- function(locale) {
       {
         gptr_register(gptr_command("caf\u00e9_\u65e5\u672c", function(args, ctx) 1, "r\u00e9sum\u00e9"))
         gptr_register(gptr_tool("plain", "Z\u00e4hlt \u2026", fun = function(a) a))
-        c(utils::capture.output(print(gptr_registry())), utils::capture.output(print(gptr_why("plain"))),
-          utils::capture.output(print(gptr_registry(diagnostics = TRUE))), utils::capture.output(print(gptr_check("gptr"))))
+        shown <- list(gptr_registry(), gptr_why("plain"), gptr_registry(diagnostics = TRUE), gptr_check("gptr"))
+        unlist(lapply(shown, function(x) utils::capture.output(print(x))))
       },
       warning = function(w) {
         warnings <<- c(warnings, conditionMessage(w))

@@ -3,7 +3,9 @@ local_package <- function(name, files, description = character(), env = parent.f
   source <- withr::local_tempdir(.local_envir = env)
   library <- withr::local_tempdir(.local_envir = env)
   root <- file.path(source, name)
-  files[["DESCRIPTION"]] <- c(paste("Package:", name), "Version: 0.1", "Title: T", "Description: D.", "License: MIT", description)
+  files[["DESCRIPTION"]] <- c(
+    paste("Package:", name), "Version: 0.1", "Title: T", "Description: D.", "License: MIT", description
+  )
   for (path in names(files)) {
     dir.create(file.path(root, dirname(path)), recursive = TRUE, showWarnings = FALSE)
     writeLines(files[[path]], file.path(root, path))
@@ -17,7 +19,8 @@ row_of <- function(rows, check) rows[rows$check == check, ]
 
 code <- c(
   "extension <- function(gptr) {",
-  "  gptr$register_tool('search', description = 'd', fun = function(words) words, exposure = 'r', namespace = 'gptrtrial')",
+  "  gptr$register_tool('search', description = 'd', fun = function(words) words, exposure = 'r',",
+  "    namespace = 'gptrtrial')",
   "  gptr$on('message_end', function(event, ctx) NULL)",
   "}",
   "hidden <- function(gptr) NULL",
@@ -79,16 +82,18 @@ test_that("a broken manifest, a version that is not met, an entry that is not ex
   expect_match(row_of(rows, "factory.exported")$message, "not exported", fixed = TRUE)
   expect_false("factory.load" %in% rows$check)
   unloadNamespace("gptrtrial")
-  local_package("gptrtrial", list(NAMESPACE = "export(extension)", "R/code.R" = code[1:4], "inst/gptr/plugin.json" = "[1]"),
-    description = "Config/gptr/api: >= 2.0")
+  local_package("gptrtrial", list(
+    NAMESPACE = "export(extension)", "R/code.R" = code[1:5], "inst/gptr/plugin.json" = "[1]"
+  ), description = "Config/gptr/api: >= 2.0")
   rows <- gptr_check("gptrtrial")
   expect_identical(rows$check[!rows$ok], c("manifest.valid", "api.satisfied"))
   expect_true(row_of(rows, "code.identifiers")$ok)
   unloadNamespace("gptrtrial")
-  local_package("gptrtrial", list(NAMESPACE = "export(extension)", "R/code.R" = code[1:4]),
+  local_package("gptrtrial", list(NAMESPACE = "export(extension)", "R/code.R" = code[1:5]),
     description = c("Config/gptr/api: 1.0", "Config/gptr/plugin: true"))
   rows <- gptr_check("gptrtrial")
-  expect_identical(rows$check, c("package.installed", "manifest.present", "api.declared", "api.satisfied", "code.identifiers"))
+  expect_identical(rows$check,
+    c("package.installed", "manifest.present", "api.declared", "api.satisfied", "code.identifiers"))
   expect_true(all(rows$ok))
 })
 

@@ -12,7 +12,8 @@ test_that("case 36: the lowest rank wins, and sessions are apart", {
   expect_s3_class(cond, "gptr_error_invalid_argument")
   expect_identical(cond$arg, "source")
   for (source in c("user\n", "plugin:", "plugin:a\nb", "Session", "")) {
-    expect_error(add_record(a_command("case36"), list(source = source, rank = 3L)), class = "gptr_error_invalid_argument")
+    cond <- caught_error(add_record(a_command("case36"), list(source = source, rank = 3L)))
+    expect_s3_class(cond, "gptr_error_invalid_argument")
   }
   for (rank in list(-1L, 100L, 1.5, NA, "3")) {
     cond <- caught_error(add_record(a_command("case36"), list(source = "user", rank = rank)))
@@ -91,7 +92,8 @@ test_that("case 42: an operator's block needs rank 3 or more", {
   block <- function() gptr_context_block("case42", function(ctx, budget) "x", authority = "operator")
   for (source in c("project", "session")) {
     session <- if (source == "session") "s1"
-    cond <- invalid_spec(add_record(block(), list(source = source, rank = source_ranks[[source]], session = session)), "authority")
+    origin <- list(source = source, rank = source_ranks[[source]], session = session)
+    cond <- invalid_spec(add_record(block(), origin), "authority")
     expect_match(cond$problem, as.character(source_ranks[[source]]), fixed = TRUE)
   }
   local_record(block(), "user")
@@ -207,7 +209,10 @@ test_that("case 48: the listing is the same object until something changes", {
 })
 
 test_that("case 49: the log keeps a thousand rows, redacted", {
-  for (i in 1:1005) engine(.Call(wrap__registry_diagnose, "user", "test", "case49", paste("row", i, "sk-abc123abc123abc123abc123")))
+  for (i in 1:1005) {
+    text <- paste("row", i, "sk-abc123abc123abc123abc123")
+    engine(.Call(wrap__registry_diagnose, "user", "test", "case49", text))
+  }
   rows <- gptr_registry(diagnostics = TRUE)
   expect_identical(nrow(rows), 1000L)
   expect_identical(class(rows), c("gptr_diagnostics", "data.frame"))

@@ -67,7 +67,9 @@ test_that("however a validator is left, the spec is refused", {
   for (how in c("jump", "warn", "nameless")) invalid_spec(gptr_spec("jumpy", "x", how = how), "(validate)")
   expect_length(the$frames, 0L)
   # The kind keeps the spec that comes back, whatever that says of its kind.
-  local_record(gptr_spec("kind", "shifty", validate = function(spec) list(kind = "tool", name = spec$name, x = 2)), "user")
+  local_record(gptr_spec("kind", "shifty", validate = function(spec) {
+    list(kind = "tool", name = spec$name, x = 2)
+  }), "user")
   expect_identical(gptr_spec("shifty", "s", x = 1)[c("kind", "name", "x")], list(kind = "shifty", name = "s", x = 2))
 })
 

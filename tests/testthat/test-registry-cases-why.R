@@ -71,7 +71,8 @@ place_of <- function(name) {
 test_that("a record made in a sourced file has its file and line", {
   withr::defer(remove_commands("placed"))
   file <- in_file("", "gptr::gptr_register(gptr::gptr_command('placed1', function(args, ctx) 1))",
-    "add <- function(name) {", "  gptr::gptr_register(gptr::gptr_command(name, function(args, ctx) 1))", "}", "", "add('placed2')")
+    "add <- function(name) {", "  gptr::gptr_register(gptr::gptr_command(name, function(args, ctx) 1))", "}", "",
+    "add('placed2')")
   expect_identical(place_of("placed1"), list(file = file, line = 2L))
   expect_identical(place_of("placed2"), list(file = file, line = 4L))
   file <- in_file("gptr::gptr_register(gptr::gptr_command('placed3', function(args, ctx) 1))", keep = FALSE)

@@ -34,11 +34,10 @@ setup-demo setup-test setup-all:
 	@sh tools/setup.sh $(@:setup-%=%)
 
 install: setup-demo
-	@lib="$$(Rscript tools/user_library.R)" && R CMD INSTALL --library="$$lib" .
+	@lib="$$(Rscript tools/user_library.R)" && sh tools/install "$$lib" "$(BUILD)/install.log"
 
 library: setup-test
-	@mkdir -p "$(LIBRARY)"
-	@R CMD INSTALL --library="$(LIBRARY)" . > "$(BUILD)/install.log" 2>&1 || { cat "$(BUILD)/install.log"; exit 1; }
+	@sh tools/install "$(LIBRARY)" "$(BUILD)/install.log"
 
 demo: install
 	@Rscript tools/demo.R
@@ -60,7 +59,7 @@ lint:
 	$(CARGO) clippy --manifest-path $(MANIFEST) --workspace --all-targets -- -D warnings
 	$(CARGO) fmt --manifest-path $(MANIFEST) --all --check
 	@if command -v shellcheck >/dev/null 2>&1; then \
-	  shellcheck configure configure.win cleanup tools/find_cargo tools/setup.sh tools/stage tools/run_tests tools/sum_results .ci/run; fi
+	  shellcheck configure configure.win cleanup tools/find_cargo tools/setup.sh tools/install tools/stage tools/run_tests tools/sum_results .ci/run; fi
 	Rscript tools/lint.R
 
 bench: library

@@ -1,6 +1,9 @@
 #' An adapter for a protocol
 #'
-#' An adapter turns a request into what goes over the wire, and what comes back into events.
+#' An adapter turns a request into what goes over the wire, and what comes back into events. gptr's own are
+#' `"openai-completions"` and that of [gptr_fake_provider()].
+#'
+#' Specs are checked, registered and listed; nothing reads the records in this version (see [gptr_kinds]).
 #'
 #' @param api String. The name of the protocol, to which providers refer.
 #' @param transport String: `"http_sse"` (default), `"http_ndjson"`, `"http_json"`, `"process_jsonl"` or
@@ -16,6 +19,7 @@
 #' @return A spec of class `c("gptr_adapter", "gptr_spec")`, named after `api`.
 #' @section Conditions:
 #' `gptr_error_invalid_spec` (fields `kind`, `name`, `field`, `problem`) when an argument is missing or wrong.
+#' @seealso [gptr_register()] to put it to use, [gptr_check()] to try it, [gptr_kinds] for all kinds.
 #' @examples
 #' gptr_adapter(
 #'   "lab-wire", transport = "http_json",

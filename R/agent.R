@@ -2,6 +2,8 @@
 #'
 #' An agent is a named way to run a child session: its model, tools and instructions.
 #'
+#' Specs are checked, registered and listed; nothing reads the records in this version (see [gptr_kinds]).
+#'
 #' `model` and `skills` are stored as written, unevaluated, and resolved when the agent runs: `model = opus` keeps the
 #' symbol `opus`.
 #'
@@ -26,6 +28,7 @@
 #' * `gptr_error_invalid_argument` (fields `arg`, `expected`): no argument is given.
 #' * `gptr_error_not_available` (fields `member`, `provided_by`): saved definitions can't be read, because nothing
 #'   provides the service for it.
+#' @seealso [gptr_register()] to put it to use, [gptr_check()] to try it, [gptr_kinds] for all kinds.
 #' @examples
 #' gptr_agent("reviewer", description = "Reviews a model fit", system = "You review statistical models.")
 #' @export

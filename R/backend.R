@@ -2,6 +2,8 @@
 #'
 #' A backend runs an agent somewhere else: `gptr_agent(backend = "<name>")` uses it.
 #'
+#' Specs are checked, registered and listed; nothing reads the records in this version (see [gptr_kinds]).
+#'
 #' @param name String, not empty.
 #' @param start `function(spec, ctx)` that starts the agent and returns a handle. It must not block.
 #' @param poll `function(handle)` that returns `list(status, text, value, message)` with status `"running"`, `"done"`
@@ -11,6 +13,7 @@
 #' @return A spec of class `c("gptr_backend", "gptr_spec")`.
 #' @section Conditions:
 #' `gptr_error_invalid_spec` (fields `kind`, `name`, `field`, `problem`) when an argument is missing or wrong.
+#' @seealso [gptr_register()] to put it to use, [gptr_check()] to try it, [gptr_kinds] for all kinds.
 #' @examples
 #' gptr_backend(
 #'   "instant",

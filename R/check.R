@@ -17,6 +17,7 @@
 #'   `"package:<name>"`), `check`, `ok` (logical), `message`.
 #' @section Conditions: `gptr_error_invalid_argument` (`arg` is `x`, `error` or `tokens`); with `error = TRUE`
 #'   `gptr_error_conformance` (field `results`, the data frame).
+#' @seealso `vignette("extending-gptr")`.
 #' @examples
 #' gptr_check(gptr_tool("add", "Add two numbers", fun = function(a, b) a + b, exposure = "r", namespace = "demo"))
 #' gptr_check(function(gptr) gptr$on("message_end", function(event, ctx) NULL))

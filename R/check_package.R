@@ -49,7 +49,7 @@ api_rows <- function(required, row) {
   if (is.null(required)) {
     return(list(row("api.declared", FALSE, "neither the manifest nor Config/gptr/api in DESCRIPTION names a version")))
   }
-  met <- .Call(wrap__api_satisfies, enc2utf8(required))
+  met <- engine(.Call(wrap__api_satisfies, enc2utf8(required)))
   list(
     row("api.declared", TRUE, required),
     row("api.satisfied", met, if (met) "" else paste0("needs API ", required, ", this is ", format(gptr_api()$version)))

@@ -12,6 +12,9 @@ engine_condition <- function(x) {
   if (!is.null(fields$parent)) {
     fields$parent <- parent_condition(fields$parent)
   }
+  if ("no_key" %in% unlist(x$classes) && is.null(fields$provider)) {
+    fields$provider <- NA_character_
+  }
   new_condition("error", x$classes, x$message, fields)
 }
 

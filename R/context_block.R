@@ -14,6 +14,7 @@
 #' @return A spec of class `c("gptr_context_block", "gptr_spec")`.
 #' @section Conditions:
 #' `gptr_error_invalid_spec` (fields `kind`, `name`, `field`, `problem`) when an argument is missing or wrong.
+#' @seealso [gptr_register()] to put it to use, [gptr_check()] to try it, [gptr_prompt()] to see the first message.
 #' @examples
 #' gptr_context_block("lab_notebook", function(ctx, budget) "Experiment 12: cohort B.", placement = "first")
 #' @export

@@ -36,7 +36,7 @@ gptr_describe.default <- function(x, budget = 150L, ...) {
     first_line(x),
     function(room) {
       if (is_vector_like(x)) paste0("  ", vector_summary(x))
-      else if (is.language(x)) cut_text(paste0("  ", one_line(x)), room)
+      else if (is.language(x)) cut_text(paste0("  ", deparse_line(x)), room)
     })
 }
 

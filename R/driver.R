@@ -6,6 +6,7 @@
 the <- new.env(parent = emptyenv())
 the$specs <- new.env(parent = emptyenv())
 the$sessions <- new.env(parent = emptyenv())
+the$sweep_at <- 64L
 the$frames <- list()
 the$last <- NULL
 the$listing <- NULL
@@ -22,11 +23,12 @@ the$services <- list()
 # Drives a task to its end and returns its value as the engine gave it: an R value, or an error as data (`engine()`
 # raises it). With `turns`, stops after that many model turns; the task can be driven on.
 drive <- function(task, turns = Inf) {
+  force(task)
   finished <- FALSE
   on.exit(if (!finished) .Call(wrap__task_abandon, task))
   interrupted <- FALSE
   outcome <- suspendInterrupts(repeat {
-    step <- .Call(wrap__task_next, task)
+    step <- engine(.Call(wrap__task_next, task))
     forget(step$released)
     switch(step$type,
       call = {
@@ -56,7 +58,7 @@ drive <- function(task, turns = Inf) {
 
 # Waits until the task can go on; TRUE when the person pressed Ctrl-C meanwhile.
 wait_for <- function(task) {
-  tryCatch(allowInterrupts(.Call(wrap__task_wait, task)), interrupt = function(e) TRUE)
+  tryCatch(allowInterrupts(engine(.Call(wrap__task_wait, task))), interrupt = function(e) TRUE)
 }
 
 # Drives a task that is no run: its value, or its error raised.

@@ -48,7 +48,7 @@ show_live <- function(run, kind, text) {
 condition_line <- function(lead, condition) {
   call <- own_call(conditionCall(condition))
   text <- safe_message(condition)
-  if (is.null(call)) paste0(lead, ": ", text) else paste0(lead, " in ", one_line(call), ": ", text)
+  if (is.null(call)) paste0(lead, ": ", text) else paste0(lead, " in ", deparse_line(call), ": ", text)
 }
 
 # Top-level code runs inside eval(), which R then takes for the caller.
@@ -64,7 +64,7 @@ safe_message <- function(condition) {
 }
 
 # A few lines of deparsed code are enough: the rest is not built.
-one_line <- function(call) {
+deparse_line <- function(call) {
   text <- tryCatch(deparse(call, width.cutoff = 500L, nlines = 5L), error = function(e) "<call>")
   text <- paste(trimws(text), collapse = " ")
   if (nchar(text) > frame_width) paste0(substr(text, 1L, frame_width - 3L), "...") else text
@@ -74,12 +74,12 @@ one_line <- function(call) {
 failure_record <- function(e, calls, run) {
   message <- safe_message(e)
   if (past_deadline(run) && is_time_limit(message)) {
-    return(list(status = "timeout", message = paste0("Timed out after ", format_count(run$timeout),
+    return(list(status = "timeout", message = paste0("Timed out after ", plain_count(run$timeout),
       "s (limit set by the harness).")))
   }
   call <- own_call(conditionCall(e))
   list(
-    status = "error", message = message, call = if (!is.null(call)) one_line(call),
+    status = "error", message = message, call = if (!is.null(call)) deparse_line(call),
     class = class(e), line = run$line,
     traceback = frame_lines(code_frames(calls, run$depth, call)))
 }
@@ -135,7 +135,7 @@ frame_lines <- function(frames) {
   }
   lines <- vapply(shown, function(i) {
     place <- frame_place(frames[[i]])
-    text <- one_line(without_srcref(frames[[i]]))
+    text <- deparse_line(without_srcref(frames[[i]]))
     line <- paste0(formatC(i, width = 2L), ": ", text)
     paste0(substr(line, 1L, frame_width - nchar(place)), place)
   }, "")

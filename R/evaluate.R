@@ -135,7 +135,7 @@ run_expressions <- function(run) {
   for (i in seq_along(run$exprs)) {
     if (past_deadline(run)) {
       run$status <- "timeout"
-      run$failure <- list(message = paste0("Timed out after ", format_count(run$timeout),
+      run$failure <- list(message = paste0("Timed out after ", plain_count(run$timeout),
         "s before expression ", i, " of ", length(run$exprs), "."))
       return(invisible())
     }

@@ -2,10 +2,14 @@
 #'
 #' It needs no key and no network: for tests, examples and vignettes. It keeps what it was asked.
 #'
-#' Request i gets reply i; the last reply repeats. A reply is a string, or a list with some of: `text`, `thinking`,
-#' `signature`; `tool`, `input`, `id` for one call, or `tools`, a list of such calls with `name` in place of `tool`;
-#' `stop`; `error` with `status`, `after`, `retry_after`; `overflow = TRUE`; `hang = TRUE`; `json`; `delay` and `gap`
-#' in seconds; `chunk`, the characters of a delta; `usage`.
+#' Request i gets reply i; the last reply repeats. A reply is a string, or a list with some of:
+#' * `text`, `thinking`, `signature`: strings;
+#' * `tool`, `input`, `id`: one call of a tool; or `tools`: a list of such calls with `name` in place of `tool`;
+#' * `json`: a value, sent as a text of JSON; `stop`: the stop reason;
+#' * `error` (message) with `status` (of HTTP), `after` (pieces of the reply before it), `retry_after` (seconds);
+#' * `overflow = TRUE`: the conversation is too long; `hang = TRUE`: silence until the run is ended;
+#' * `delay` (seconds before the first piece), `gap` (seconds between pieces), `chunk` (characters of a piece);
+#' * `usage`: a list of counts of tokens, such as `input` and `output`.
 #'
 #' @param script A list of replies, a character vector (one reply an element), or a `function(request)` that returns a
 #'   reply.
@@ -17,12 +21,20 @@
 #'   `model`, `system` (`t0`, `t1`), `tools` (names), `messages`, `last_user`, `last_results` and `params`.
 #' @section Conditions:
 #' `gptr_error_invalid_argument` (fields `arg`, `expected`) when an argument is wrong.
+#' @seealso [peter()], [gptr_conditions] for what the failures raise.
 #' @examples
 #' fake <- gptr_fake_provider(list(
 #'   list(tool = "r", input = list(code = "1 + 1")),
 #'   "The sum is 2."
 #' ))
+#' session <- peter("What is 1 + 1?", model = fake)
+#' session$text
 #' fake$log$n
+#' fake$log$requests[[2]]$last_results[[1]]$content[[1]]$text
+#'
+#' # A script may also answer by what it is asked.
+#' echo <- gptr_fake_provider(function(request) paste("You said:", request$last_user), name = "echo")
+#' peter("Hello.", model = echo)$text
 #' @export
 gptr_fake_provider <- function(script, name = "fake", type = c("chat", "classifier")) {
   script <- given(script)

@@ -51,13 +51,13 @@ class_label <- function(x) paste0("<", shown_text(class(x)[1L], 60L), ">")
 
 shape_text <- function(x) {
   dims <- plain_dims(x)
-  if (!is.null(dims)) return(paste(format_count(dims), collapse = " x "))
+  if (!is.null(dims)) return(paste(plain_count(dims), collapse = " x "))
   if (is.environment(x)) return(paste(object_count(x), "objects"))
   if (is.function(x)) return(paste(length(formals(args(x))), "arguments"))
   if (isS4(x)) return(paste(length(attributes(x)) - 1L, "slots"))
   if (is.language(x)) return(typeof(x))
   if (typeof(x) %in% c("externalptr", "weakref")) return(typeof(x))
-  paste("length", format_count(plain_length(x)))
+  paste("length", plain_count(plain_length(x)))
 }
 
 # Not length(): classes made of environments define their own.
@@ -79,7 +79,7 @@ plain_length <- function(x) {
   if (is.numeric(n) && length(n) == 1L && !is.na(n)) n else 1L
 }
 
-format_count <- function(n) format(n, scientific = FALSE, trim = TRUE)
+plain_count <- function(n) format(n, scientific = FALSE, trim = TRUE)
 
 vector_header <- 48
 pointer_bytes <- 8
@@ -188,5 +188,5 @@ size_text <- function(bytes) {
   unit <- max(unit, 1L)
   value <- bytes / size_units[[unit]]
   digits <- if (unit <= 2L || value >= 100) 0L else 1L
-  paste(format_count(round(value, digits)), names(size_units)[unit])
+  paste(plain_count(round(value, digits)), names(size_units)[unit])
 }

@@ -5,8 +5,22 @@
 #'
 #' The first unnamed string literal is the prompt (without one, the first unnamed string); everything else in `...` is
 #' context, shown to the model as a short description and reachable for its code by name. A session as the first
-#' argument is continued. `peter$name` and `peter$namespace$name` are the registered tools as R functions; see
-#' [gptr_register()].
+#' argument is continued; into a running session (from a handler of yours) the prompt is queued.
+#'
+#' `peter$name` and `peter$namespace$name` are the registered tools as R functions, see [gptr_register()].
+#' `peter$help("name")` shows the arguments of a member, `peter$search("words")` finds members and deferred tools,
+#' `peter$describe(x)` is [gptr_describe()], `peter$out("id")` the full text of a result that was cut.
+#'
+#' @section Modes:
+#' R code that the model wrote is analysed, without being run, and gets a level: 0 read-only, 1 local (it binds names),
+#' 2 mutating, 3 dangerous, 4 critical.
+#' * `plan`: only what is known to be read-only runs, in a scratch environment that is dropped.
+#' * `manual`: level 0 runs, everything else is asked.
+#' * `edits`: as `manual`; tools that write files of the project run without a question (there are none yet).
+#' * `auto`: level 4 and what changes gptr's own guards are asked, everything else runs.
+#'
+#' Where a question is needed and nobody is present (see the option `gptr.interactive`), the run ends with
+#' `gptr_error_permission`; with `options(gptr.noninteractive_ask = "deny")` the model gets an error result and goes on.
 #'
 #' @param ... The prompt and context objects; a session to continue comes first.
 #' @param model A model reference `"provider/id"`, a provider spec, or the name of a provider. Default: the option
@@ -21,17 +35,32 @@
 #' @param .opts Named list of options: `max_turns` (model requests of a run), `preset`, `system`, `interpolate`,
 #'   `context` (`"summary"` or `"none"`), `thinking`.
 #' @param .run `FALSE` builds the session with its prompt queued; [gptr_step()] runs it.
-#' @return The session, of class `gptr_session`: `$text` is the last answer, `$status`, `$turns`, `$messages`,
-#'   `$model`, `$usage`, `$id`, `$value` (see [gptr_return()]) and others are read with `$`.
+#' @return The session, of class `gptr_session`, a handle with reference semantics; invisibly when the answer was shown
+#'   while it came (at the console) or with `.run = FALSE`. It is read with `$`:
+#'   * `text`: the last answer (string, `NA` before there is one); `value`: what [gptr_return()] handed over, or `NULL`;
+#'   * `status`: `"idle"`, `"running"`, `"waiting"`, or how the last run ended: `"blocked"`, `"max_turns"`, `"error"`,
+#'     `"aborted"`; `reason`: why it did not end well (string or `NA`);
+#'   * `messages`: the list of all messages; `history`: a data frame with a row a message (`turn`, `role`, `preview`,
+#'     `tools`, `tokens`); `turns`: the number of prompts (integer);
+#'   * `usage`: a data frame with a row a request; `cost`: USD, `NA` when unknown;
+#'   * `model`, `mode`, `id`, `kind` (strings), `envir`, `children` (sessions that its code started); `file` (`NA`).
 #' @section Conditions: `gptr_error_invalid_argument` (field `arg`) for arguments, `gptr_error_unknown_model`,
 #'   `gptr_error_no_key`, `gptr_error_extension`; after a run that failed the condition of the failure, with the
 #'   session in its field `session`: `gptr_error_provider` and its children, `gptr_error_permission`,
 #'   `gptr_error_max_turns`.
+#' @seealso [gptr_fake_provider()] and [gptr_provider()] for models, [gptr_conditions], [gptr_events],
+#'   `vignette("extending-gptr")`, and the options in [gptr-package].
 #' @examples
-#' fake <- gptr_fake_provider(list("Hello!"))
-#' session <- peter("Say hello.", model = fake)
+#' # The scripted provider stands in for a model.
+#' fake <- gptr_fake_provider(list(
+#'   list(tool = "r", input = list(code = "fit <- lm(mpg ~ wt, mtcars)\ngptr_return(fit)")),
+#'   "Each 1000 lb more cost about 5.3 miles per gallon.",
+#'   "Yes, p < 0.001."
+#' ))
+#' session <- peter("How does fuel use depend on weight?", mtcars, model = fake, mode = auto)
 #' session$text
-#' session |> peter("And again.")
+#' class(session$value)
+#' session |> peter("Is that significant?")
 #' @export
 peter <- function(..., model = NULL, mode = NULL, skills = NULL, plugins = NULL, extensions = NULL, tools = NULL,
                   agents = NULL, parallel = NULL, prompt = NULL, envir = parent.frame(), budget = NULL,
@@ -228,7 +257,7 @@ check_opts <- function(opts) {
   }
   if (!is.null(opts$max_turns)) check_count(opts$max_turns, ".opts$max_turns", min = 1)
   if (!is.null(opts$interpolate)) check_flag(opts$interpolate, ".opts$interpolate")
-  if (!is.null(opts$context)) check_choice(opts$context, ".opts$context", c("summary", "none"))
+  if (!is.null(opts$context)) check_choice(opts$context, c("summary", "none"), ".opts$context")
   for (name in c("preset", "thinking")) if (!is.null(opts[[name]])) check_string(opts[[name]], paste0(".opts$", name))
   opts
 }
@@ -257,7 +286,12 @@ begin <- function(call, run) {
     }
   )
   if (is.null(frame)) the$last <- session
-  engine(.Call(wrap__session_prompt, data$ptr, said(call, home, if (is.null(before)) "prompt" else "pipe", frame)))
+  # A run that was left after a step is under way: a word for it is a steer.
+  if (is.null(data$task) || length(call$context)) {
+    engine(.Call(wrap__session_prompt, data$ptr, said(call, home, if (is.null(before)) "prompt" else "pipe", frame)))
+  } else {
+    steer_running(session, call)
+  }
   if (!run) return(invisible(session))
   run_session(session)
   if (verbosity() >= 2L && is.null(frame)) invisible(session) else session

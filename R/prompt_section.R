@@ -12,6 +12,7 @@
 #' @return A spec of class `c("gptr_prompt_section", "gptr_spec")`.
 #' @section Conditions:
 #' `gptr_error_invalid_spec` (fields `kind`, `name`, `field`, `problem`) when an argument is missing or wrong.
+#' @seealso [gptr_register()] to put it to use, [gptr_check()] to try it, [gptr_prompt()] to see the prompt.
 #' @examples
 #' gptr_prompt_section("house_rules", "Report every quantity with its unit.", tier = "T1", order = 780L)
 #' @export

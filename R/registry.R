@@ -33,6 +33,7 @@ gptr_api <- function() {
 #' @section Conditions: `gptr_error_invalid_argument` (`arg` is `spec`) for anything but a spec,
 #'   `gptr_error_invalid_spec` (`kind`, `name`, `field`, `problem`) for a spec that was altered or is not admitted,
 #'   `gptr_error_permission` in code that the model wrote.
+#' @seealso [gptr_registry()] lists records, [gptr_check()] tries a spec first.
 #' @examples
 #' off <- gptr_register(gptr_prompt_section("units", "Report every quantity with its unit.", tier = "T1"))
 #' gptr_registry("prompt_section")
@@ -106,6 +107,7 @@ find_record <- function(kind, name, session) {
 
 add_session_record <- function(session, spec, extension = NULL) {
   data <- session_data(session)
+  session_get(session, "status") # fails for a session of another process
   origin <- list(source = "session", rank = 0L, extension = extension %||% "session", session = data$id)
   key <- if (is.null(spec$namespace)) spec$name else paste0(spec$namespace, "/", spec$name)
   # A later call with the same kind and key replaces the earlier record; a tie would keep the first.
@@ -209,10 +211,11 @@ diagnostics_frame <- function() {
   columns_frame(columns, "gptr_diagnostics")
 }
 
-#' Read extensions and configuration again
+#' Start a new generation of extensions
 #'
-#' Starts a new generation: API objects that extensions kept are stale from now on. Existing sessions keep their frozen
-#' prompt; records of the user stay.
+#' API objects that extensions kept are stale from now on: using one raises `gptr_error_stale_api`. Existing sessions
+#' keep their frozen prompt; records of the user stay. There are no extension folders and no configuration files to read
+#' again in this version.
 #'
 #' @return The new generation, an integer, invisibly.
 #' @section Conditions: `gptr_error_permission` in code that the model wrote.

@@ -18,7 +18,7 @@ gptr_return <- function(x) {
   }
   hand_over(list(
     name = if (is.symbol(expression)) as.character(expression),
-    label = one_line(expression), value = x))
+    label = deparse_line(expression), value = x))
   invisible(NULL)
 }
 

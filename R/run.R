@@ -25,14 +25,14 @@ session_has_input <- function(s) session_get(s, "queued") > 0
 #' Listen to one session
 #'
 #' @param s A session, see [peter()].
-#' @param event Name of an event (`gptr_api()$features` lists them as `event.<name>`), or of a channel
-#'   `"<plugin>:<topic>"`.
-#' @param handler Function of `(event, ctx)`. What it may return depends on the event.
+#' @param event Name of an event, see [gptr_events], or of a channel `"<plugin>:<topic>"` (string).
+#' @param handler `function(event, ctx)`. What it may return depends on the event; `NULL` is always no opinion.
 #' @param matcher `NULL`, a pattern on the tool's name such as `"mcp__*"`, or a function of the event that returns
 #'   `TRUE` for those to handle.
 #' @return Invisibly a function without arguments that removes the listener: `TRUE` the first time, then `FALSE`.
 #' @section Conditions: `gptr_error_invalid_argument` (`arg` is `s`, `event`, `handler` or `matcher`),
 #'   `gptr_error_permission` in code that the model wrote.
+#' @seealso [gptr_hook()] for all sessions, [gptr_events].
 #' @examples
 #' session <- peter("Say hello.", model = gptr_fake_provider(list("hello")), .run = FALSE)
 #' off <- gptr_on(session, "message_end", function(event, ctx) message(event$message$role))

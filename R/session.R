@@ -21,12 +21,15 @@ new_session <- function(home, args) {
 
 session_data <- function(s) get(".data", envir = s, inherits = FALSE)
 
-# Sessions are known by weak references, so that a dropped one is collected.
+# Sessions are known by weak references, so that a dropped one is collected. Names of collected ones are swept when
+# their number has doubled since the last sweep.
 remember_session <- function(id, session) {
-  for (old in names(the$sessions)) {
-    if (is.null(live_session(old))) rm(list = old, envir = the$sessions)
+  if (length(the$sessions) >= the$sweep_at) {
+    gone <- Filter(function(old) is.null(live_session(old)), names(the$sessions))
+    rm(list = gone, envir = the$sessions)
+    the$sweep_at <- max(64L, 2L * length(the$sessions))
   }
-  assign(id, .Call(wrap__weakref_new, session), envir = the$sessions)
+  assign(id, engine(.Call(wrap__weakref_new, session)), envir = the$sessions)
 }
 
 live_session <- function(id) {
@@ -48,8 +51,8 @@ session_accessors <- c(
     text = or_na(session_get(x, "text"), NA_character_),
     reason = or_na(session_get(x, "reason"), NA_character_),
     model = , mode = , status = , turns = , messages = , kind = session_get(x, name),
-    usage = session_usage(x),
-    cost = sum(session_usage(x)$cost),
+    usage = usage_rows(session_get(x, "usage")),
+    cost = or_na(session_get(x, "cost"), NA_real_),
     history = history_rows(session_get(x, "history")),
     id = data$id,
     file = NA_character_,
@@ -161,12 +164,6 @@ summary.gptr_session <- function(object, ...) {
 print.gptr_session_summary <- function(x, ...) {
   print(x$history, row.names = FALSE)
   invisible(x)
-}
-
-# The rows of the session and of all that it started. The cost of all is unknown when that of one is.
-session_usage <- function(x) {
-  own <- usage_rows(session_get(x, "usage"))
-  do.call(rbind, c(list(own), lapply(unname(live_children(x)), session_usage)))
 }
 
 usage_rows <- function(rows) {

@@ -7,8 +7,7 @@
 #'
 #' @param kind String. The name of a registered kind, such as `"env_alias"`; `gptr_api()$features` lists them.
 #' @param name String, not empty. The name that the record will have.
-#' @param ... The fields, each with a name of its own. Which fields a kind has, their types and their defaults, is in
-#'   the table of kinds.
+#' @param ... The fields, each with a name of its own; [gptr_kinds] has the fields of every kind.
 #' @return A list of class `c("gptr_<kind>", "gptr_spec")` with the fields `kind` and `name`, then those given, then
 #'   the defaults, and `api_version` last. It prints its fields; the body of a function and the value of a header
 #'   are never shown.
@@ -16,6 +15,7 @@
 #' * `gptr_error_invalid_argument` (fields `arg`, `expected`): `kind` is no single string.
 #' * `gptr_error_unknown_kind`, also `gptr_error_invalid_spec`: no such kind is registered.
 #' * `gptr_error_invalid_spec` (fields `kind`, `name`, `field`, `problem`): a field is missing or wrong.
+#' @seealso [gptr_kinds], [gptr_register()].
 #' @examples
 #' gptr_spec("env_alias", "SLACK_BOT_TOKEN", aliases = "slack-token")
 #' @export

@@ -8,6 +8,8 @@
 #' shows of the value. With `exposure = "r"` and only `execute`, `fun` has the properties of the schema as
 #' arguments, required ones first.
 #'
+#' In this version calls run one after another, whatever `execution` says.
+#'
 #' @param name String of letters, digits, `_` and `-`, 1 to 64 characters.
 #' @param description String. What the tool does, for the model.
 #' @param parameters The JSON Schema of the input, of type object: a list, a string of JSON, or a function without
@@ -22,13 +24,15 @@
 #'   found with `peter$search()`; `"hidden"`: neither.
 #' @param namespace String or `NULL` (default). The tool is then `peter$<namespace>$<name>`.
 #' @param execution String. `"sequential"` (default), or `"concurrent"` for a body that changes nothing.
-#' @param risk `function(input, ctx)` that returns a whole number, 0 to 4; or `NULL` (default).
+#' @param risk `function(input, ctx)` that returns a whole number, 0 (read-only) to 4 (critical); or `NULL` (default):
+#'   0 with the annotation `read_only`, else 2. It goes to the permission policies; when it fails, 3 does.
 #' @param snippet String or `NULL` (default). One line for the list of tools in the prompt.
 #' @param guidelines Character vector or `NULL` (default). Rules for the prompt, one an element.
 #' @param signature String or `NULL` (default). Shown in place of the signature that the schema gives.
 #' @param output_tokens Whole number of tokens, or `NULL` (default: option `gptr.r_output_tokens`, 4000). Longer
 #'   results are cut; the whole can be read with `peter$out()`.
-#' @param record `TRUE` (default) or `FALSE`. Whether nested calls are noted in the outer call's details.
+#' @param record `TRUE` (default) or `FALSE`. Whether nested calls are to be noted in the outer call's details; nothing
+#'   reads it in this version.
 #' @param available `function(ctx)` or `NULL` (default). When it returns `FALSE` as a session starts, a direct tool
 #'   is not declared to it.
 #' @param annotations Named list, empty by default: `read_only`, `destructive`, `idempotent`, `open_world`,
@@ -40,6 +44,7 @@
 #' the schema is no valid JSON Schema, or when it doesn't fit the arguments of `fun`.
 #' A generated `fun` raises `gptr_error_tool` (fields `tool`, `status`) when `execute` ends in an error result, and
 #' `gptr_error_invalid_argument` (fields `arg`, `expected`) when a required argument is missing.
+#' @seealso [gptr_register()], [gptr_check()], [gptr_tool_result()], [gptr_policy()].
 #' @examples
 #' gptr_tool(
 #'   "add", "Add two numbers",

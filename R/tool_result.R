@@ -17,6 +17,7 @@
 #'   `value`, `spill`, `out_id`, `truncated`, `terminate` and `gloss`.
 #' @section Conditions:
 #' `gptr_error_invalid_argument` (fields `arg`, `expected`) when an argument is wrong.
+#' @seealso [gptr_tool()].
 #' @examples
 #' gptr_tool_result(c("3 rows", "2 columns"), details = list(n = 3L), value = 3L)
 #' @export

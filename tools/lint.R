@@ -1,9 +1,41 @@
-# lintr over the package and its scripts, where lintr is installed; any finding is an error.
-if (!requireNamespace("lintr", quietly = TRUE)) {
-  message("lintr is not installed: R code was not linted")
-  quit(status = 0L)
+# Lints the R code: a name that two files of R/ define (the later one wins, silently), functions that are called but
+# defined nowhere, and lintr over the package and its scripts where lintr is installed. Any finding is an error.
+
+# The names that a file defines at its top level.
+defined_in <- function(file) {
+  is_assignment <- function(e) is.call(e) && identical(e[[1L]], as.name("<-"))
+  targets <- lapply(Filter(is_assignment, as.list(parse(file, keep.source = FALSE))), function(e) e[[2L]])
+  vapply(Filter(function(t) is.name(t) || is.character(t), targets), as.character, "")
 }
-found <- c(lintr::lint_package("."), lintr::lint_dir("tools"), lintr::lint_dir("bench"))
-for (lint in found) print(lint)
-cat(length(found), "findings\n")
-quit(status = as.integer(length(found) > 0L))
+
+defined_twice <- function(folder) {
+  files <- list.files(folder, "[.]R$", full.names = TRUE)
+  names <- lapply(files, defined_in)
+  table <- data.frame(name = unlist(names), file = rep(files, lengths(names)))
+  twice <- unique(table$name[duplicated(table$name)])
+  vapply(twice, function(n) paste0(n, " is defined in: ", paste(table$file[table$name == n], collapse = ", ")), "")
+}
+
+# Calls of functions that are neither defined in `folder` nor visible from it.
+not_defined <- function(folder) {
+  space <- new.env(parent = globalenv())
+  for (file in list.files(folder, "[.]R$", full.names = TRUE)) {
+    for (e in as.list(parse(file, keep.source = TRUE))) try(eval(e, space), silent = TRUE)
+  }
+  notes <- character()
+  codetools::checkUsageEnv(space, report = function(note) notes <<- c(notes, note))
+  grep("no visible global function", notes, value = TRUE)
+}
+
+found <- c(defined_twice("R"), not_defined("R"))
+if (length(found)) writeLines(found)
+count <- length(found)
+if (requireNamespace("lintr", quietly = TRUE)) {
+  lints <- c(lintr::lint_package("."), lintr::lint_dir("tools"), lintr::lint_dir("bench"))
+  for (lint in lints) print(lint)
+  count <- count + length(lints)
+} else {
+  message("lintr is not installed: its part is left out")
+}
+cat(count, "findings\n")
+quit(status = as.integer(count > 0L))

@@ -69,3 +69,16 @@ run_unguarded <- function(...) {
   withr::local_options(gptr.unsafe_no_permissions = TRUE)
   run(...)
 }
+
+texts_of <- function(message) {
+  paste(vapply(message$content, function(b) if (is.null(b$text)) "" else b$text, ""), collapse = "\n")
+}
+
+# The text of the user's last message in request i, context blocks and all.
+asked <- function(model, i = 1L) {
+  messages <- model$log$requests[[i]]$messages
+  users <- Filter(function(m) identical(m$role, "user"), messages)
+  texts_of(users[[length(users)]])
+}
+
+last_words <- function(model, i = 1L) model$log$requests[[i]]$last_user

@@ -2,6 +2,7 @@
 #![allow(missing_docs)] // `extendr_module!` makes public items without documentation.
 
 mod answer;
+mod arg;
 mod check;
 mod extension;
 mod member;

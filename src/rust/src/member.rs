@@ -7,8 +7,9 @@ use gptr_engine::run::member::{self, Resolved};
 use gptr_engine::value::json;
 
 use crate::answer::{answer, engine, guarded};
+use crate::arg;
 use crate::registry::lazy;
-use crate::session::{SessionHandle, of};
+use crate::session::of;
 use crate::task::handle;
 use crate::value::host_value;
 
@@ -40,33 +41,49 @@ fn member_resolve(path: Robj, session: Robj) -> Robj {
 
 /// What is wrong with the arguments of a person's own call.
 #[extendr]
-fn member_check(record: &str, args: Robj) -> Robj {
-    answer(|| Ok(json!(member::problems(&engine().registry, record, &host_value(&args)))))
+fn member_check(record: Robj, args: Robj) -> Robj {
+    answer(|| {
+        let record = &arg::text(&record, "record")?;
+        Ok(json!(member::problems(&engine().registry, record, &host_value(&args))))
+    })
 }
 
 /// Help on a member, or NULL.
 #[extendr]
-fn member_help(name: &str, budget: f64, session: Robj) -> Robj {
-    answer(|| Ok(json!(member::help(&snapshot(&session), name, budget as u64))))
+fn member_help(name: Robj, budget: Robj, session: Robj) -> Robj {
+    answer(|| {
+        let name = &arg::text(&name, "name")?;
+        let budget = arg::number(&budget, "budget")?;
+        Ok(json!(member::help(&snapshot(&session), name, budget as u64)))
+    })
 }
 
 /// Lines of help within a budget.
 #[extendr]
-fn cut_help(lines: Robj, budget: f64) -> Robj {
-    answer(|| Ok(json!(catalog::cut_help(path_of(&lines), budget as u64))))
+fn cut_help(lines: Robj, budget: Robj) -> Robj {
+    answer(|| {
+        let budget = arg::number(&budget, "budget")?;
+        Ok(json!(catalog::cut_help(path_of(&lines), budget as u64)))
+    })
 }
 
 /// Hits of a search.
 #[extendr]
-fn member_search(words: &str, limit: f64, session: Robj) -> Robj {
-    answer(|| Ok(member::find(&snapshot(&session), words, limit as usize)))
+fn member_search(words: Robj, limit: Robj, session: Robj) -> Robj {
+    answer(|| {
+        let words = &arg::text(&words, "words")?;
+        let limit = arg::number(&limit, "limit")?;
+        Ok(member::find(&snapshot(&session), words, limit as usize))
+    })
 }
 
 /// A task that calls a member from code inside a run.
 #[extendr]
-fn task_member(session: ExternalPtr<SessionHandle>, path: Robj, args: Robj, id: &str, outer: Robj, model_code: bool) -> Robj {
+fn task_member(session: Robj, path: Robj, args: Robj, id: Robj, outer: Robj, model_code: Robj) -> Robj {
     guarded(|| {
-        let session = of(&session);
+        let session = of(&session)?;
+        let id = &arg::text(&id, "id")?;
+        let model_code = arg::flag(&model_code, "model_code")?;
         let snapshot = engine().registry.snapshot(Some(&session.id));
         let key = match member::resolve(&snapshot, &path_of(&path))? {
             Resolved::Member(record) => record.key.clone(),

@@ -8,14 +8,14 @@ use gptr_engine::run::models::Known;
 use gptr_engine::value::{HostValue, Value, json};
 
 use crate::answer::{answer, engine, guarded};
+use crate::arg;
 use crate::value::host_value;
-
-type Handle = ExternalPtr<Rc<Fake>>;
 
 /// The state of a fake with these replies; NULL for a function script.
 #[extendr]
-fn fake_new(replies: Robj, is_function: bool, _name: &str) -> Robj {
+fn fake_new(replies: Robj, is_function: Robj, _name: Robj) -> Robj {
     guarded(|| {
+        let is_function = arg::flag(&is_function, "is_function")?;
         let script = match is_function {
             true => Script::Function,
             false => Script::Replies(host_value(&replies).items().map(<[HostValue]>::to_vec).unwrap_or_default()),
@@ -26,14 +26,20 @@ fn fake_new(replies: Robj, is_function: bool, _name: &str) -> Robj {
 
 /// How many requests were logged.
 #[extendr]
-fn fake_count(fake: Handle) -> i32 {
-    i32::try_from(fake.count()).unwrap_or(i32::MAX)
+fn fake_count(fake: Robj) -> Robj {
+    answer(|| {
+        let fake = arg::held::<Rc<Fake>>(&fake, "fake")?;
+        Ok(json!(fake.count()))
+    })
 }
 
 /// All logged requests.
 #[extendr]
-fn fake_requests(fake: Handle) -> Robj {
-    answer(|| Ok(Value::Array((1..=fake.count()).filter_map(|n| fake.request(n)).collect())))
+fn fake_requests(fake: Robj) -> Robj {
+    answer(|| {
+        let fake = arg::held::<Rc<Fake>>(&fake, "fake")?;
+        Ok(Value::Array((1..=fake.count()).filter_map(|n| fake.request(n)).collect()))
+    })
 }
 
 /// The rows of `gptr_models()`.
@@ -47,8 +53,9 @@ fn model_rows(query: Robj, provider: Robj) -> Robj {
 
 /// Ends the I/O threads, waiting at most this many seconds.
 #[extendr]
-fn shutdown(seconds: f64) -> Robj {
+fn shutdown(seconds: Robj) -> Robj {
     answer(|| {
+        let seconds = arg::number(&seconds, "seconds")?;
         if let Some(engine) = crate::answer::started() {
             engine.shutdown(std::time::Duration::from_secs_f64(seconds.clamp(0.0, 10.0)));
         }

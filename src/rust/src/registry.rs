@@ -4,7 +4,7 @@ use std::any::Any;
 use std::rc::Rc;
 
 use extendr_api::prelude::*;
-use gptr_engine::engine::{Registered, Registering};
+use gptr_engine::engine::Registered;
 use gptr_engine::error::Error;
 use gptr_engine::extension;
 use gptr_engine::listing;
@@ -18,6 +18,7 @@ use gptr_engine::registry::validate::{self, Generate};
 use gptr_engine::value::{HostData, HostValue, Value, json};
 
 use crate::answer::{answer, engine, guarded};
+use crate::arg;
 use crate::task::read_reply;
 use crate::value::{host_value, named_list, robj, robj_host};
 
@@ -54,18 +55,14 @@ fn validator(validator: Option<&Validator>) -> Value {
     validator.map_or(Value::Null, |v| json!({"record": v.record, "home": v.home, "token": v.token}))
 }
 
-/// What R has to do before a spec of this kind is stored.
-pub fn ask(who: &Validator) -> Robj {
-    named_list(vec![("validator", robj(&validator(Some(who))))])
-}
-
 /// Whether a kind's own validator accepted a spec. `reply` is list(type, value, class, message, fields).
 #[extendr]
-fn validator_outcome(kind: &str, name: &str, reply: Robj) -> Robj {
+fn validator_outcome(kind: Robj, name: Robj, reply: Robj) -> Robj {
     answer(|| {
+        let (kind, name) = (arg::text(&kind, "kind")?, arg::text(&name, "name")?);
         let reply = host_value(&reply);
         let fields = reply.field("fields").cloned().unwrap_or_default();
-        validate::judge(kind, name, &read_reply(&reply), &fields).map(|()| json!(true))
+        validate::judge(&kind, &name, &read_reply(&reply), &fields).map(|()| json!(true))
     })
 }
 
@@ -95,16 +92,22 @@ fn registry_add(spec: Robj, origin: Robj, fake: Robj, validated: Robj) -> Robj {
         let engine = engine();
         let origin = Origin::checked(&host_value(&origin))?;
         let spec = host_value(&spec);
-        match engine.register(&engine.registry, &spec, origin, attachment(&fake), flag(&validated))? {
-            Registering::Done(added) => Ok(registered(&added)),
-            Registering::Ask(validator) => Ok(ask(&validator)),
+        if let Some(validator) = unasked(None, &spec, &validated)? {
+            return Ok(validator);
         }
+        engine.register(&engine.registry, &spec, origin, attachment(&fake)).map(|added| registered(&added))
     })
 }
 
-/// True for TRUE.
-pub fn flag(x: &Robj) -> bool {
-    host_value(x).as_flag() == Some(true)
+/// What R has to do before this spec is stored, when it has not done so.
+pub fn unasked(load: Option<u64>, spec: &HostValue, validated: &Robj) -> std::result::Result<Option<Robj>, Error> {
+    if host_value(validated).as_flag() == Some(true) {
+        return Ok(None);
+    }
+    let engine = engine();
+    let registry = load.map_or_else(|| Ok(engine.registry.clone()), |l| engine.load_registry(l))?;
+    let who = engine.asks(&registry, load, spec)?;
+    Ok(who.map(|v| named_list(vec![("validator", robj(&validator(Some(&v))))])))
 }
 
 /// What R does after a registration: the record's id, the patch, what was released.
@@ -128,8 +131,9 @@ pub fn attachment(fake: &Robj) -> Option<Rc<dyn Any>> {
 
 /// Removes a record.
 #[extendr]
-fn registry_remove(id: &str) -> Robj {
+fn registry_remove(id: Robj) -> Robj {
     answer(|| {
+        let id = &arg::text(&id, "id")?;
         let registry = engine().registry.clone();
         let removed = registry.remove(id);
         Ok(json!({"removed": removed, "released": registry.released()}))
@@ -138,8 +142,9 @@ fn registry_remove(id: &str) -> Robj {
 
 /// Removes all records of a source.
 #[extendr]
-fn registry_unload(source: &str) -> Robj {
+fn registry_unload(source: Robj) -> Robj {
     answer(|| {
+        let source = &arg::text(&source, "source")?;
         let engine = engine();
         let count = extension::unload(&engine, source);
         Ok(json!({"count": count, "released": engine.registry.released()}))
@@ -156,16 +161,25 @@ fn strings(x: &Robj) -> Option<Vec<String>> {
     host_value(x).as_strings().map(|all| all.into_iter().map(str::to_owned).collect())
 }
 
-/// The columns of the table of kinds.
-#[extendr]
-fn registry_kinds() -> Robj {
-    guarded(|| Ok(robj_host(&listing::kinds(&engine().registry))))
-}
-
 /// The columns of `gptr_why()`.
 #[extendr]
-fn registry_why(name: &str, session: Robj) -> Robj {
-    guarded(|| Ok(robj_host(&listing::why(&engine().registry, name, host_value(&session).as_str()))))
+fn registry_why(name: Robj, session: Robj) -> Robj {
+    guarded(|| {
+        let name = &arg::text(&name, "name")?;
+        Ok(robj_host(&listing::why(&engine().registry, name, host_value(&session).as_str())))
+    })
+}
+
+/// The table of kinds.
+#[extendr]
+fn registry_kinds() -> Robj {
+    answer(|| listing::kinds(&engine().registry))
+}
+
+/// The catalogue of events.
+#[extendr]
+fn event_catalogue() -> Robj {
+    answer(|| Ok(listing::events()))
 }
 
 /// Changes whenever a listing may have changed.
@@ -182,9 +196,12 @@ fn registry_diagnostics() -> Robj {
 
 /// Writes a diagnostic.
 #[extendr]
-fn registry_diagnose(source: &str, event: &str, class: &str, message: &str) -> Robj {
+fn registry_diagnose(source: Robj, event: Robj, class: Robj, message: Robj) -> Robj {
     answer(|| {
-        engine().registry.diagnose(source, event, class, message);
+        let text = |x: &Robj, name: &str| arg::text(x, name);
+        let (source, event) = (text(&source, "source")?, text(&event, "event")?);
+        let (class, message) = (text(&class, "class")?, text(&message, "message")?);
+        engine().registry.diagnose(&source, &event, &class, &message);
         Ok(Value::Null)
     })
 }
@@ -195,7 +212,8 @@ fn registry_reload() -> Robj {
     guarded(|| {
         let engine = engine();
         let reloaded = extension::reload(&engine)?;
-        let side = |f: fn(&(u64, u64)) -> u64| HostData::Double(reloaded.moved.iter().map(|m| Some(f(m) as f64)).collect());
+        let side =
+            |f: fn(&(u64, u64)) -> u64| HostData::Double(reloaded.moved.iter().map(|m| Some(f(m) as f64)).collect());
         let moved = HostValue::named([("from", side(|m| m.0).into()), ("to", side(|m| m.1).into())]);
         Ok(named_list(vec![
             ("generation", robj(&json!(reloaded.generation))),
@@ -207,9 +225,10 @@ fn registry_reload() -> Robj {
 
 /// Where the record that wins is, or which load brings it; NULL when there is none.
 #[extendr]
-fn registry_winner(kind: &str, name: &str, session: Robj) -> Robj {
+fn registry_winner(kind: Robj, name: Robj, session: Robj) -> Robj {
     answer(|| {
-        let found = engine().registry.snapshot(host_value(&session).as_str()).find(kind, name);
+        let (kind, name) = (arg::text(&kind, "kind")?, arg::text(&name, "name")?);
+        let found = engine().registry.snapshot(host_value(&session).as_str()).find(&kind, &name);
         Ok(match found {
             Found::Absent => Value::Null,
             Found::Record(record) => place(&record),
@@ -229,13 +248,15 @@ pub fn lazy(load: u64) -> Value {
 
 /// The listing of a kind: list(lazy, names, ids, homes, placeholders).
 #[extendr]
-fn registry_records(kind: &str, session: Robj) -> Robj {
+fn registry_records(kind: Robj, session: Robj) -> Robj {
     guarded(|| {
+        let kind = &arg::text(&kind, "kind")?;
         let engine = engine();
         engine.registry.kind(kind)?;
         let snapshot = engine.registry.snapshot(host_value(&session).as_str());
         let records = snapshot.list(kind);
-        let texts = |f: fn(&Record) -> Option<String>| HostData::Character(records.iter().map(|r| f(r)).collect()).into();
+        let texts =
+            |f: fn(&Record) -> Option<String>| HostData::Character(records.iter().map(|r| f(r)).collect()).into();
         let promised = records.iter().filter(|r| r.lazy).map(|r| (r.key.clone(), r.spec.clone()));
         Ok(robj_host(&HostValue::named([
             ("lazy", loads(&snapshot.pending(kind))),
@@ -256,7 +277,8 @@ fn loads(all: &[u64]) -> HostValue {
 fn registry_pending(kinds: Robj, session: Robj) -> Robj {
     guarded(|| {
         let snapshot = engine().registry.snapshot(host_value(&session).as_str());
-        let mut all: Vec<u64> = strings(&kinds).unwrap_or_default().iter().flat_map(|kind| snapshot.pending(kind)).collect();
+        let mut all: Vec<u64> =
+            strings(&kinds).unwrap_or_default().iter().flat_map(|kind| snapshot.pending(kind)).collect();
         all.sort_unstable();
         all.dedup();
         Ok(robj_host(&loads(&all)))
@@ -265,8 +287,9 @@ fn registry_pending(kinds: Robj, session: Robj) -> Robj {
 
 /// The names of a kind in the order of registration.
 #[extendr]
-fn registry_names(kind: &str, session: Robj) -> Robj {
+fn registry_names(kind: Robj, session: Robj) -> Robj {
     guarded(|| {
+        let kind = &arg::text(&kind, "kind")?;
         let names = engine().registry.snapshot(host_value(&session).as_str()).names(kind);
         Ok(robj_host(&HostValue::strings(names)))
     })
@@ -315,14 +338,18 @@ fn builtin_next() -> Robj {
 
 /// Declares a bootstrap service; TRUE when there was one.
 #[extendr]
-fn service_declare(name: &str, builtin: Robj) -> Robj {
-    answer(|| Ok(json!(engine().registry.declare_service(name, host_value(&builtin).as_str()))))
+fn service_declare(name: Robj, builtin: Robj) -> Robj {
+    answer(|| {
+        let name = &arg::text(&name, "name")?;
+        Ok(json!(engine().registry.declare_service(name, host_value(&builtin).as_str())))
+    })
 }
 
 /// What answers for a service.
 #[extendr]
-fn service_find(name: &str, session: Robj) -> Robj {
+fn service_find(name: Robj, session: Robj) -> Robj {
     answer(|| {
+        let name = &arg::text(&name, "name")?;
         Ok(match engine().registry.service(host_value(&session).as_str(), name)? {
             Service::Record(record) => place(&record),
             Service::Lazy(load) => lazy(load),
@@ -338,15 +365,19 @@ fn redact_text(text: Robj) -> Robj {
         let engine = engine();
         let redactor = engine.redactor.borrow();
         let text = host_value(&text);
-        let lines = text.as_strings().ok_or_else(|| Error::argument("x", "a character vector without NA", &text.describe()))?;
+        let lines =
+            text.as_strings().ok_or_else(|| Error::argument("x", "a character vector without NA", &text.describe()))?;
         Ok(Value::from(lines.iter().map(|l| redactor.redact(l).into_owned()).collect::<Vec<_>>().join("\n")))
     })
 }
 
 /// The token estimate of a text.
 #[extendr]
-fn estimate_tokens(text: Robj, class: &str) -> Robj {
-    answer(|| listing::estimate_tokens(&host_value(&text), class))
+fn estimate_tokens(text: Robj, class: Robj) -> Robj {
+    answer(|| {
+        let class = &arg::text(&class, "class")?;
+        listing::estimate_tokens(&host_value(&text), class)
+    })
 }
 
 extendr_module! {
@@ -369,6 +400,7 @@ extendr_module! {
     fn service_declare;
     fn service_find;
     fn validator_outcome;
+    fn event_catalogue;
     fn registry_version;
     fn registry_diagnostics;
     fn registry_diagnose;

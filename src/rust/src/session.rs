@@ -4,11 +4,13 @@ use std::rc::Rc;
 
 use extendr_api::prelude::*;
 use gptr_engine::conversation;
+use gptr_engine::error::Error;
 use gptr_engine::run;
 use gptr_engine::session::Session;
 use gptr_engine::value::{Value, json};
 
 use crate::answer::{answer, engine, guarded, started};
+use crate::arg;
 use crate::task::handle;
 use crate::value::{host_value, named_list, robj};
 
@@ -24,11 +26,9 @@ impl Drop for SessionHandle {
     }
 }
 
-type Handle = ExternalPtr<SessionHandle>;
-
 /// The session behind a handle.
-pub fn of(handle: &Handle) -> Rc<Session> {
-    handle.0.clone()
+pub fn of(handle: &Robj) -> Result<Rc<Session>, Error> {
+    arg::held::<SessionHandle>(handle, "session").map(|handle| handle.0.clone())
 }
 
 /// Makes a session from list(parent, mode, model, settings, preset, system, thinking).
@@ -44,33 +44,50 @@ fn session_new(args: Robj) -> Robj {
 
 /// The value of an accessor.
 #[extendr]
-fn session_get(session: Handle, field: &str) -> Robj {
-    answer(|| of(&session).field(field))
+fn session_get(session: Robj, field: Robj) -> Robj {
+    answer(|| {
+        let session = of(&session)?;
+        let field = &arg::text(&field, "field")?;
+        session.field(field)
+    })
 }
 
 /// Model, mode, settings and facts as this call gives them.
 #[extendr]
-fn session_choose(session: Handle, args: Robj) -> Robj {
-    answer(|| conversation::choose(&engine(), &of(&session), &host_value(&args)).map(|()| Value::Null))
+fn session_choose(session: Robj, args: Robj) -> Robj {
+    answer(|| {
+        let session = of(&session)?;
+        conversation::choose(&engine(), &session, &host_value(&args)).map(|()| Value::Null)
+    })
 }
 
 /// Queues a prompt: list(text, source, attached).
 #[extendr]
-fn session_prompt(session: Handle, said: Robj) -> Robj {
-    answer(|| conversation::prompt(&of(&session), &host_value(&said)).map(|()| Value::Null))
+fn session_prompt(session: Robj, said: Robj) -> Robj {
+    answer(|| {
+        let session = of(&session)?;
+        conversation::prompt(&session, &host_value(&said)).map(|()| Value::Null)
+    })
 }
 
 /// Queues a word for a running session.
 #[extendr]
-fn session_steer(session: Handle, text: &str, urgency: &str) -> Robj {
-    answer(|| conversation::steer(&of(&session), text, urgency).map(|()| Value::Null))
+fn session_steer(session: Robj, text: Robj, urgency: Robj) -> Robj {
+    answer(|| {
+        let session = of(&session)?;
+        let text = &arg::text(&text, "text")?;
+        let urgency = &arg::text(&urgency, "urgency")?;
+        conversation::steer(&session, text, urgency).map(|()| Value::Null)
+    })
 }
 
 /// Stops what the session does.
 #[extendr]
-fn session_abort(session: Handle, reason: &str) -> Robj {
+fn session_abort(session: Robj, reason: Robj) -> Robj {
     answer(|| {
-        if let Some(running) = &*of(&session).running.borrow() {
+        let session = of(&session)?;
+        let reason = &arg::text(&reason, "reason")?;
+        if let Some(running) = &*session.running.borrow() {
             running.signal.abort(reason);
         }
         Ok(Value::Null)
@@ -79,36 +96,46 @@ fn session_abort(session: Handle, reason: &str) -> Robj {
 
 /// TRUE when the session's run was stopped.
 #[extendr]
-fn session_aborted(session: Handle) -> Robj {
-    answer(|| Ok(json!(of(&session).running.borrow().as_ref().is_some_and(|r| r.signal.is_raised()))))
+fn session_aborted(session: Robj) -> Robj {
+    answer(|| {
+        let session = of(&session)?;
+        Ok(json!(session.running.borrow().as_ref().is_some_and(|r| r.signal.is_raised())))
+    })
 }
 
 /// Forgets a session at once.
 #[extendr]
-fn session_close(session: Handle) -> Robj {
+fn session_close(session: Robj) -> Robj {
     answer(|| {
-        engine().close(&of(&session));
+        let session = of(&session)?;
+        engine().close(&session);
         Ok(Value::Null)
     })
 }
 
 /// The full text kept under an id, of this session.
 #[extendr]
-fn kept_output(id: &str, session: Robj) -> Robj {
-    answer(|| Ok(json!(conversation::kept_output(&engine(), id, host_value(&session).as_str()))))
+fn kept_output(id: Robj, session: Robj) -> Robj {
+    answer(|| {
+        let id = &arg::text(&id, "id")?;
+        Ok(json!(conversation::kept_output(&engine(), id, host_value(&session).as_str())))
+    })
 }
 
 /// A task that runs the session.
 #[extendr]
-fn task_run(session: Handle) -> Robj {
-    guarded(|| Ok(handle(run::task(&engine(), &of(&session)))))
+fn task_run(session: Robj) -> Robj {
+    guarded(|| {
+        let session = of(&session)?;
+        Ok(handle(run::task(&engine(), &session)))
+    })
 }
 
 /// A task that renders what a new session, or this one, would freeze.
 #[extendr]
 fn task_prompt(args: Robj, session: Robj) -> Robj {
     guarded(|| {
-        let session: Option<Rc<Session>> = Handle::try_from(session).ok().map(|h| of(&h));
+        let session = if session.is_null() { None } else { Some(of(&session)?) };
         Ok(handle(conversation::prompt_view(&engine(), session, &host_value(&args))?))
     })
 }

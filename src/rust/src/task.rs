@@ -9,6 +9,7 @@ use gptr_engine::task::{Call, CallStyle, Step, Task};
 use gptr_engine::value::{HostValue, Map, Value, json};
 
 use crate::answer::{answer, engine, failed, guarded};
+use crate::arg;
 use crate::value::{host_value, named_list, robj};
 
 /// A wait is cut into slices of this length, and R looks for Ctrl-C after each.
@@ -26,12 +27,11 @@ pub fn handle(task: Task) -> Robj {
     ExternalPtr::new(TaskHandle(RefCell::new(task))).into()
 }
 
-type Handle = ExternalPtr<TaskHandle>;
-
 /// What the task needs next, as list(type, ...).
 #[extendr]
-fn task_next(task: Handle) -> Robj {
+fn task_next(task: Robj) -> Robj {
     guarded(|| {
+        let task = arg::held::<TaskHandle>(&task, "task")?;
         let step = task.0.borrow_mut().next();
         let released = engine().registry.released();
         Ok(step_robj(step, released))
@@ -102,8 +102,10 @@ fn call_fields(call: Call, set: &mut impl FnMut(&str, Value)) {
 
 /// Answers a call or a question. `reply` is list(type, value, class, message).
 #[extendr]
-fn task_reply(task: Handle, id: f64, reply: Robj) -> Robj {
+fn task_reply(task: Robj, id: Robj, reply: Robj) -> Robj {
     answer(|| {
+        let task = arg::held::<TaskHandle>(&task, "task")?;
+        let id = arg::number(&id, "id")?;
         let reply = read_reply(&host_value(&reply));
         task.0.borrow_mut().reply(id as u64, reply);
         Ok(Value::Null)
@@ -117,7 +119,13 @@ pub fn read_reply(v: &HostValue) -> HostReply {
         Some("interrupt") => HostReply::Interrupt,
         Some("timeout") => HostReply::Timeout,
         Some("condition") => HostReply::Condition {
-            class: v.field("class").and_then(HostValue::as_strings).unwrap_or_default().into_iter().map(str::to_owned).collect(),
+            class: v
+                .field("class")
+                .and_then(HostValue::as_strings)
+                .unwrap_or_default()
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
             message: v.field("message").and_then(HostValue::as_str).unwrap_or_default().to_owned(),
         },
         _ => HostReply::Abort,
@@ -126,7 +134,14 @@ pub fn read_reply(v: &HostValue) -> HostReply {
 
 /// Waits until the task can go on. TRUE when the person pressed Ctrl-C meanwhile.
 #[extendr]
-fn task_wait(task: Handle) -> bool {
+fn task_wait(task: Robj) -> Robj {
+    answer(|| {
+        let task = arg::held::<TaskHandle>(&task, "task")?;
+        Ok(json!(interrupted(&task)))
+    })
+}
+
+fn interrupted(task: &TaskHandle) -> bool {
     loop {
         // A panic in here would be one of parking_lot's; the borrow ends before R is called.
         let ready = task.0.try_borrow().is_ok_and(|t| t.wait(SLICE));
@@ -142,8 +157,10 @@ fn task_wait(task: Handle) -> bool {
 
 /// Stops the task; it settles in the next steps.
 #[extendr]
-fn task_cancel(task: Handle, reason: &str) -> Robj {
+fn task_cancel(task: Robj, reason: Robj) -> Robj {
     answer(|| {
+        let task = arg::held::<TaskHandle>(&task, "task")?;
+        let reason = &arg::text(&reason, "reason")?;
         task.0.borrow().cancel(reason);
         Ok(Value::Null)
     })
@@ -151,8 +168,9 @@ fn task_cancel(task: Handle, reason: &str) -> Robj {
 
 /// Brings the task to its end without R.
 #[extendr]
-fn task_abandon(task: Handle) -> Robj {
+fn task_abandon(task: Robj) -> Robj {
     answer(|| {
+        let task = arg::held::<TaskHandle>(&task, "task")?;
         if let Ok(mut task) = task.0.try_borrow_mut() {
             task.abandon();
         }
@@ -162,8 +180,9 @@ fn task_abandon(task: Handle) -> Robj {
 
 /// Panics on purpose, for the tests of the border.
 #[extendr]
-fn panic_for_test(in_worker: bool) -> Robj {
+fn panic_for_test(in_worker: Robj) -> Robj {
     answer(|| {
+        let in_worker = arg::flag(&in_worker, "in_worker")?;
         if !in_worker {
             let list: Vec<i32> = Vec::new();
             return Ok(json!(list[std::hint::black_box(0)]));

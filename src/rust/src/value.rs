@@ -4,8 +4,8 @@ use base64::Engine;
 use extendr_api::prelude::*;
 use extendr_ffi::{
     INTEGER_ELT, LOGICAL_ELT, PRINTNAME, R_CHAR, R_MissingArg, R_NilValue, REAL_ELT, Rf_allocVector, Rf_getAttrib,
-    Rf_mkCharLenCE, Rf_protect, Rf_setAttrib, Rf_unprotect, Rf_xlength, SET_STRING_ELT, SET_VECTOR_ELT,
-    SEXP, SEXPTYPE, STRING_ELT, TYPEOF, VECTOR_ELT, cetype_t, get_closure_formals,
+    Rf_mkCharLenCE, Rf_protect, Rf_setAttrib, Rf_unprotect, Rf_xlength, SET_STRING_ELT, SET_VECTOR_ELT, SEXP, SEXPTYPE,
+    STRING_ELT, TYPEOF, VECTOR_ELT, cetype_t, get_closure_formals,
 };
 use gptr_engine::value::{Formal, HostData, HostValue, Map, Opaque, Signature, Value};
 
@@ -16,6 +16,7 @@ const LONGEST: isize = 1_000_000;
 const DEEPEST: usize = 1_000;
 
 // R's API that extendr's declarations lack.
+#[allow(improper_ctypes, reason = "SEXP is a pointer that only R looks behind")]
 unsafe extern "C" {
     fn Rf_getCharCE(x: SEXP) -> cetype_t;
     fn Rf_ScalarLogical(x: i32) -> SEXP;
@@ -33,23 +34,6 @@ pub fn host_value(x: &Robj) -> HostValue {
 pub fn robj(v: &Value) -> Robj {
     // SAFETY: on R's thread; each new object is protected until its parent holds it.
     unsafe { owned(build(v)) }
-}
-
-/// Like [`robj`], but the named properties of an object become atomic vectors where their elements allow it.
-pub fn robj_atomic(v: &Value, atomic: &[String]) -> Robj {
-    let Value::Object(fields) = v else { return robj(v) };
-    // SAFETY: as in `robj`.
-    unsafe {
-        let out = Rf_protect(Rf_allocVector(SEXPTYPE::VECSXP, fields.len() as isize));
-        for (i, (name, item)) in fields.iter().enumerate() {
-            let simple = atomic.contains(name).then(|| item.as_array()).flatten();
-            SET_VECTOR_ELT(out, i as isize, simple.and_then(|a| atomic_vector(a)).unwrap_or_else(|| build(item)));
-        }
-        name_list(out, fields);
-        let result = owned(out);
-        Rf_unprotect(1);
-        result
-    }
 }
 
 /// An R object for a value that came from R, without the functions: those are NULL.
@@ -94,7 +78,11 @@ unsafe fn read(x: SEXP, depth: usize) -> HostValue {
 unsafe fn called_name(call: SEXP) -> String {
     unsafe {
         let function = extendr_ffi::CAR(call);
-        if TYPEOF(function) == SEXPTYPE::SYMSXP { string(PRINTNAME(function)).unwrap_or_default() } else { String::new() }
+        if TYPEOF(function) == SEXPTYPE::SYMSXP {
+            string(PRINTNAME(function)).unwrap_or_default()
+        } else {
+            String::new()
+        }
     }
 }
 
@@ -134,12 +122,17 @@ unsafe fn strings(x: SEXP) -> Vec<String> {
 }
 
 unsafe fn class_of(x: SEXP) -> Vec<String> {
-    unsafe { if TYPEOF(x) == SEXPTYPE::NILSXP { Vec::new() } else { strings(Rf_getAttrib(x, extendr_ffi::R_ClassSymbol)) } }
+    unsafe {
+        if TYPEOF(x) == SEXPTYPE::NILSXP { Vec::new() } else { strings(Rf_getAttrib(x, extendr_ffi::R_ClassSymbol)) }
+    }
 }
 
 unsafe fn names_of(x: SEXP, n: isize) -> Option<Vec<String>> {
     unsafe {
-        if !matches!(TYPEOF(x), SEXPTYPE::LGLSXP | SEXPTYPE::INTSXP | SEXPTYPE::REALSXP | SEXPTYPE::STRSXP | SEXPTYPE::VECSXP) {
+        if !matches!(
+            TYPEOF(x),
+            SEXPTYPE::LGLSXP | SEXPTYPE::INTSXP | SEXPTYPE::REALSXP | SEXPTYPE::STRSXP | SEXPTYPE::VECSXP
+        ) {
             return None;
         }
         let names = Rf_getAttrib(x, extendr_ffi::R_NamesSymbol);
@@ -264,34 +257,6 @@ unsafe fn set_names<'a>(x: SEXP, names: impl ExactSizeIterator<Item = &'a str>) 
     }
 }
 
-/// A vector for scalars of one type (null as NA); `None` for anything else.
-unsafe fn atomic_vector(items: &[Value]) -> Option<SEXP> {
-    let known = || items.iter().filter(|v| !v.is_null());
-    let whole = |v: &Value| v.as_i64().is_some_and(|i| i32::try_from(i).is_ok_and(|s| s != i32::MIN));
-    unsafe {
-        if known().all(Value::is_string) {
-            let out = Rf_protect(Rf_allocVector(SEXPTYPE::STRSXP, items.len() as isize));
-            for (i, v) in items.iter().enumerate() {
-                let s = v.as_str().map_or(extendr_ffi::R_NaString, |s| charsxp(s));
-                SET_STRING_ELT(out, i as isize, s);
-            }
-            Rf_unprotect(1);
-            return Some(out);
-        }
-        let robj: Robj = if known().all(Value::is_boolean) {
-            items.iter().map(|v| v.as_bool().map_or(Rbool::na(), Rbool::from)).collect::<Logicals>().into()
-        } else if known().all(whole) {
-            items.iter().map(|v| v.as_i64().map_or(Rint::na(), |i| Rint::from(i as i32))).collect::<Integers>().into()
-        } else if known().all(Value::is_number) {
-            items.iter().map(|v| v.as_f64().map_or(Rfloat::na(), Rfloat::from)).collect::<Doubles>().into()
-        } else {
-            return None;
-        };
-        // The caller stores it before anything else is allocated.
-        Some(robj.get())
-    }
-}
-
 unsafe fn build_host(v: &HostValue) -> SEXP {
     unsafe {
         let out = match &v.data {
@@ -348,9 +313,9 @@ pub fn named_list(items: Vec<(&str, Robj)>) -> Robj {
 /// TRUE when a list holds, at any depth, a primitive function, or text that is not UTF-8. Text without a mark is in the
 /// encoding of the locale.
 #[extendr]
-fn needs_translation(x: Robj, utf8_locale: bool) -> bool {
+fn needs_translation(x: Robj, utf8_locale: Robj) -> bool {
     // SAFETY: called on R's thread with a live object; reads only.
-    unsafe { foreign(x.get(), utf8_locale, 0) }
+    unsafe { foreign(x.get(), utf8_locale.as_bool() == Some(true), 0) }
 }
 
 unsafe fn foreign(x: SEXP, utf8_locale: bool, depth: usize) -> bool {

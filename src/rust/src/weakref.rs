@@ -2,7 +2,11 @@
 
 use extendr_api::prelude::*;
 use extendr_ffi::SEXP;
+use gptr_engine::error::Error;
 
+use crate::answer::guarded;
+
+#[allow(improper_ctypes, reason = "SEXP is a pointer that only R looks behind")]
 unsafe extern "C" {
     fn gptr_weakref_make(key: SEXP) -> SEXP;
     fn gptr_weakref_get(reference: SEXP) -> SEXP;
@@ -11,14 +15,22 @@ unsafe extern "C" {
 /// A weak reference to an environment.
 #[extendr]
 fn weakref_new(key: Robj) -> Robj {
-    // SAFETY: on R's thread with a live object; R allocates and returns a live one.
-    unsafe { Robj::from_sexp(gptr_weakref_make(key.get())) }
+    guarded(|| {
+        if !key.is_environment() {
+            return Err(Error::argument_message("key", "Only environments can be referred to weakly."));
+        }
+        // SAFETY: on R's thread with a live environment; R allocates and returns a live reference.
+        Ok(unsafe { Robj::from_sexp(gptr_weakref_make(key.get())) })
+    })
 }
 
 /// What it refers to, or NULL when that is gone.
 #[extendr]
 fn weakref_get(reference: Robj) -> Robj {
-    // SAFETY: as above; anything but a weak reference gives NULL.
+    if reference.rtype() != Rtype::WeakRef {
+        return ().into();
+    }
+    // SAFETY: on R's thread with a live weak reference.
     unsafe { Robj::from_sexp(gptr_weakref_get(reference.get())) }
 }
 

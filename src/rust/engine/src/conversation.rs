@@ -6,8 +6,10 @@ use crate::clock;
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::gate::mode::Mode;
+use crate::message::Block;
+use crate::prompt::block::BlockMemory;
 use crate::prompt::preset::{DEFAULT_PRESET, Preset};
-use crate::prompt::render::SystemOption;
+use crate::prompt::render::{self, SystemOption};
 use crate::prompt::view::PromptView;
 use crate::run::models::Known;
 use crate::run::scene::Scene;
@@ -26,7 +28,7 @@ const DEFAULT_MODE: Mode = Mode::Manual;
 /// too deep.
 pub fn create(engine: &Rc<Engine>, args: &HostValue) -> Result<Rc<Session>, Error> {
     let parent = text(args, "parent").and_then(|id| engine.session(id));
-    let settings = settings_of(args);
+    let mut settings = settings_of(args);
     let inherited = parent.as_ref().map(|p| p.state.borrow().mode);
     let mut mode = mode_of(args)?.or(inherited).unwrap_or(DEFAULT_MODE);
     if let Some(parent) = &parent {
@@ -36,6 +38,7 @@ pub fn create(engine: &Rc<Engine>, args: &HostValue) -> Result<Rc<Session>, Erro
             return Err(Error::argument_message("depth", message));
         }
         mode = mode.tighten(parent.state.borrow().mode);
+        settings = parent.state.borrow().settings.guarding(settings);
     }
     let preset = Preset::builtin(text(args, "preset").unwrap_or(DEFAULT_PRESET))?;
     let nowhere = ModelChoice { provider: String::new(), id: String::new(), thinking: None };
@@ -48,7 +51,7 @@ pub fn create(engine: &Rc<Engine>, args: &HostValue) -> Result<Rc<Session>, Erro
 }
 
 /// Sets what a call gives: `model` (a reference), `default_model` (used when the session has none), `mode`, `settings`,
-/// `thinking`, `facts`.
+/// `thinking`, `facts`. Inside of a run the mode is only tightened, and the guards stay.
 ///
 /// # Errors
 /// `UnknownModel`, `NoKey`, `InvalidArgument`.
@@ -61,7 +64,7 @@ pub fn choose(engine: &Rc<Engine>, session: &Rc<Session>, args: &HostValue) -> R
         (None, Some(reference)) => Some(known.resolve(reference)?),
         (None, None) => Some(known.default_model()?),
     };
-    let inside = session.depth > 0;
+    let inside = session.depth > 0 || session.is_running();
     let mode = mode_of(args)?;
     let mut state = session.state.borrow_mut();
     if let Some(resolved) = resolved {
@@ -73,7 +76,8 @@ pub fn choose(engine: &Rc<Engine>, session: &Rc<Session>, args: &HostValue) -> R
     if let Some(mode) = mode {
         state.mode = if inside { mode.tighten(state.mode) } else { mode };
     }
-    state.settings = settings_of(args);
+    let settings = settings_of(args);
+    state.settings = if inside { state.settings.guarding(settings) } else { settings };
     if let Some(facts) = args.field("facts") {
         state.facts = facts.to_json().map_err(|e| Error::internal(format!("facts: {e}")))?;
     }
@@ -133,19 +137,25 @@ pub fn prompt_view(engine: &Rc<Engine>, session: Option<Rc<Session>>, args: &Hos
     };
     let (engine, bell) = (engine.clone(), engine.bell.clone());
     Ok(Task::new(&bell, move |host| async move {
-        let run = Running {
-            id: "prompt".into(),
-            signal: host.signal().clone(),
-            turn: 0,
-            nested: Rc::default(),
-            approved: Rc::default(),
-        };
+        let run = Running::new("prompt".into(), host.signal().clone(), 0);
         let scene = Scene { engine, session: session.clone(), host, run };
-        let (frozen, prompt) = scene.freeze(Vec::new()).await;
-        let candidates = scene.candidates(&[]).await;
-        let blocks = crate::prompt::block::BlockMemory::default().choose(true, candidates);
+        let kept = session.state.borrow().frozen.clone();
+        let frozen = match kept {
+            Some(frozen) => frozen,
+            None => scene.freeze(Vec::new()).await,
+        };
+        let blocks = match session.history.range(0, 1).first() {
+            Some(first) => first.content().iter().filter(|b| matches!(b, Block::Context { .. })).cloned().collect(),
+            None => BlockMemory::default().choose(true, scene.candidates(&[]).await),
+        };
         let names = frozen.tools.iter().map(|t| t.name.clone()).collect();
         let preset = session.state.borrow().preset.name.clone();
+        let prompt = render::Frozen {
+            t0: frozen.t0.to_string(),
+            t1: frozen.t1.to_string(),
+            sections: frozen.sections.to_vec(),
+            orphans: Vec::new(),
+        };
         let view = PromptView::new(&preset, prompt, names, frozen.tools_json.to_string(), &blocks, counted);
         let mut out = view.to_json();
         out["lines"] = json!(view.format());

@@ -70,14 +70,6 @@ pub struct Registered {
     pub consumed: bool,
 }
 
-/// What registering came to.
-pub enum Registering {
-    /// The record is stored.
-    Done(Registered),
-    /// Nothing is stored: the kind's own validator has to agree first.
-    Ask(Validator),
-}
-
 fn kind_of(spec: &HostValue) -> &str {
     spec.field("kind").and_then(HostValue::as_str).unwrap_or_default()
 }
@@ -120,7 +112,15 @@ impl Engine {
         validate::validate(&kind, spec, &Catalogue)
     }
 
-    /// Validates a spec and stores it. With `checked`, the validator of its kind, if it has one, has agreed.
+    /// The validator of the host's that has to agree before this spec is registered.
+    ///
+    /// # Errors
+    /// `unknown_kind`.
+    pub fn asks(&self, registry: &Registry, load: Option<u64>, spec: &HostValue) -> Result<Option<Validator>, Error> {
+        Ok(self.kind(registry, load, kind_of(spec))?.validator.clone())
+    }
+
+    /// Validates a spec and stores it. Whom [`Engine::asks`] names has agreed.
     ///
     /// # Errors
     /// Those of [`Engine::validate`], and what the registry does not admit.
@@ -130,18 +130,14 @@ impl Engine {
         spec: &HostValue,
         origin: Origin,
         attachment: Option<Rc<dyn Any>>,
-        checked: bool,
-    ) -> Result<Registering, Error> {
+    ) -> Result<Registered, Error> {
         let kind = registry.kind(kind_of(spec))?;
         let valid = validate::validate(&kind, spec, &Catalogue)?;
-        if let (Some(validator), false) = (&kind.validator, checked) {
-            return Ok(Registering::Ask(validator.clone()));
-        }
         admission::admit(&registry.snapshot(origin.session.as_deref()), &kind.name, &valid, &origin)?;
         let Validated { key, spec, patch, schema, generate, .. } = valid;
         let new = NewRecord { kind: kind.name.clone(), key, spec, schema, origin, attachment, lazy: false };
         let record = registry.add(new)?;
-        Ok(Registering::Done(Registered { record, patch, generate, consumed: kind.consumed }))
+        Ok(Registered { record, patch, generate, consumed: kind.consumed })
     }
 
     /// The features of the API: kinds (also those that a load has staged), events, services.
@@ -162,7 +158,10 @@ impl Engine {
     pub fn adopt(&self, session: &Rc<Session>) {
         self.settle_retired();
         let mut sessions = self.sessions.borrow_mut();
-        sessions.retain(|_, s| s.strong_count() > 0);
+        // Swept only when it would grow, so that many live sessions do not make each new one dearer.
+        if sessions.len() == sessions.capacity() {
+            sessions.retain(|_, s| s.strong_count() > 0);
+        }
         sessions.insert(session.id.clone(), Rc::downgrade(session));
     }
 

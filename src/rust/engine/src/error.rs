@@ -3,8 +3,9 @@
 use crate::message::{Failure, FailureClass};
 use crate::value::{Map, Value, json};
 
-/// Everything that can go wrong, as data. `R/` turns it into a condition of class `gptr_error_<class>`.
+/// Everything that can go wrong, as data. The fields of a variant are those of its condition. `R/` turns it into a condition of class `gptr_error_<class>`.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[allow(missing_docs, reason = "each field is named as in the condition, and the variant says what it is about")]
 pub enum Error {
     /// An argument of a call is wrong. The message is whole; the value itself is never in it.
     #[error("{message}")]
@@ -37,7 +38,7 @@ pub enum Error {
     #[error("Extension {extension} failed to load: {message}")]
     Extension { extension: String, message: String, parent: Box<Condition> },
     /// The session runs already.
-    #[error("The session {session} is running: steer it with gptr_steer(), or wait for it.")]
+    #[error("The session {session} is running: steer it with peter(session, ...), or wait for it.")]
     Busy { session: String },
     /// A run reached its limit of model requests.
     #[error("The run reached its limit of {max_turns} model requests.")]

@@ -6,7 +6,7 @@ pub mod manifest;
 use std::any::Any;
 use std::rc::Rc;
 
-use crate::engine::{API_VERSION, Engine, Registered, Registering};
+use crate::engine::{API_VERSION, Engine, Registered};
 use crate::error::Error;
 use crate::registry::kind::{Kind, Validator};
 use crate::registry::origin::Place;
@@ -66,8 +66,6 @@ pub enum Staged {
     },
     /// It is registered: the factory had returned before.
     Now(Registered),
-    /// Nothing happened: the kind's own validator has to agree first.
-    Ask(Validator),
 }
 
 /// A lazy extension whose placeholders are registered.
@@ -91,7 +89,16 @@ pub struct Reloaded {
 impl Load {
     fn new(origin: Origin, registry: Rc<Registry>, state: State) -> Self {
         let generation = registry.generation();
-        Load { origin, registry, state, generation, staged: Vec::new(), tokens: 0, promised: Vec::new(), declarations: None }
+        Load {
+            origin,
+            registry,
+            state,
+            generation,
+            staged: Vec::new(),
+            tokens: 0,
+            promised: Vec::new(),
+            declarations: None,
+        }
     }
 
     /// The session that the load belongs to.
@@ -166,7 +173,12 @@ pub fn promise(engine: &Engine, number: u64, promised: Vec<Promise>) -> Result<(
 ///
 /// # Errors
 /// `Internal` when a placeholder can't be stored; then none is.
-pub fn declare(engine: &Engine, origin: Origin, promised: Vec<Promise>, declarations: HostValue) -> Result<Declared, Error> {
+pub fn declare(
+    engine: &Engine,
+    origin: Origin,
+    promised: Vec<Promise>,
+    declarations: HostValue,
+) -> Result<Declared, Error> {
     let mut load = Load::new(origin, engine.registry.clone(), State::Declared);
     load.promised = promised;
     load.declarations = Some(declarations);
@@ -226,7 +238,7 @@ pub fn settle(engine: &Engine, number: u64, problem: Option<&str>) {
     }
 }
 
-/// Registers a spec for a load. With `checked`, the validator of its kind has agreed.
+/// Registers a spec for a load. Whom [`Engine::asks`] names has agreed. `place` is where it was registered.
 ///
 /// # Errors
 /// `StaleApi`, and what validation and admission refuse.
@@ -236,7 +248,6 @@ pub fn register(
     spec: &HostValue,
     attachment: Option<Rc<dyn Any>>,
     place: Option<Place>,
-    checked: bool,
 ) -> Result<Staged, Error> {
     current(engine, number)?;
     let (registry, mut origin) = {
@@ -246,16 +257,14 @@ pub fn register(
     };
     origin.place = place.or(origin.place);
     if !in_state(engine, number, State::Staging) {
-        return Ok(match engine.register(&registry, spec, origin, attachment, checked)? {
-            Registering::Done(registered) => Staged::Now(registered),
-            Registering::Ask(validator) => Staged::Ask(validator),
-        });
+        return engine.register(&registry, spec, origin, attachment).map(Staged::Now);
     }
     let valid = engine.validate(&registry, Some(number), spec)?;
-    if let (Some(validator), false) = (&valid.validator, checked) {
-        return Ok(Staged::Ask(validator.clone()));
-    }
-    let kind = engine.kind(&registry, Some(number), valid.spec.field("kind").and_then(HostValue::as_str).unwrap_or_default())?;
+    let kind = engine.kind(
+        &registry,
+        Some(number),
+        valid.spec.field("kind").and_then(HostValue::as_str).unwrap_or_default(),
+    )?;
     let defines = kind.name == "kind";
     if defines && let Ok(defined) = engine.kind(&registry, Some(number), &valid.name) {
         return Err(already_defined(&defined));
@@ -266,7 +275,13 @@ pub fn register(
     let token = format!("t{}", load.tokens);
     let validator = Validator { record: None, home: origin.session, token: Some(token.clone()) };
     let defined = defines.then(|| Rc::new(Kind::defined_by(&valid.spec, &origin.source, validator)));
-    load.staged.push(Waiting { token: token.clone(), spec: valid.spec, attachment, place: origin.place, kind: defined });
+    load.staged.push(Waiting {
+        token: token.clone(),
+        spec: valid.spec,
+        attachment,
+        place: origin.place,
+        kind: defined,
+    });
     Ok(Staged::Later { token, patch: valid.patch, generate: valid.generate, consumed: kind.consumed })
 }
 
@@ -290,7 +305,7 @@ pub fn unregister(engine: &Engine, number: u64, token: Option<&str>, id: Option<
 /// each. What was promised and is missing is reported.
 ///
 /// # Errors
-/// What admission refuses; then nothing of the load is left.
+/// What admission refuses, and `StaleApi` when the factory reloaded; then nothing of the load is left.
 pub fn commit(engine: &Engine, number: u64) -> Result<Value, Error> {
     let outcome = current(engine, number).and_then(|()| commit_staged(engine, number));
     if outcome.is_err() {
@@ -310,10 +325,8 @@ fn commit_staged(engine: &Engine, number: u64) -> Result<Value, Error> {
     let mut rows = Vec::new();
     for waiting in staged {
         let origin = Origin { place: waiting.place, ..origin.clone() };
-        match engine.register(&registry, &waiting.spec, origin, waiting.attachment, true)? {
-            Registering::Done(added) => rows.push(json!({"token": waiting.token, "id": added.record.id})),
-            Registering::Ask(_) => return Err(Error::internal("a staged spec was not validated")),
-        }
+        let added = engine.register(&registry, &waiting.spec, origin, waiting.attachment)?;
+        rows.push(json!({"token": waiting.token, "id": added.record.id}));
     }
     if let Some(load) = engine.loads.borrow_mut().get_mut(&number) {
         load.state = State::Loaded;
@@ -330,7 +343,8 @@ fn report_missing(engine: &Engine, number: u64, registry: &Registry) {
     };
     let made = registry.records_of_load(number);
     let is_made = |p: &Promise| {
-        made.iter().any(|r| r.kind == p.kind && (r.key == p.key || (r.kind == "hook" && r.text("event") == Some(&p.key))))
+        made.iter()
+            .any(|r| r.kind == p.kind && (r.key == p.key || (r.kind == "hook" && r.text("event") == Some(&p.key))))
     };
     for missing in promised.iter().filter(|p| !is_made(p)) {
         let message = format!("{extension} promised the {} '{}' and did not register it", missing.kind, missing.key);
@@ -393,11 +407,17 @@ pub fn unload(engine: &Engine, source: &str) -> usize {
 pub fn current(engine: &Engine, number: u64) -> Result<(), Error> {
     let loads = engine.loads.borrow();
     let load = loads.get(&number).ok_or_else(unknown)?;
-    let is_live = matches!(load.state, State::Staging | State::Loaded) && load.generation == engine.registry.generation();
+    let is_live =
+        matches!(load.state, State::Staging | State::Loaded) && load.generation == engine.registry.generation();
     if is_live {
         return Ok(());
     }
     Err(Error::StaleApi { plugin: load.origin.extension.clone(), generation: load.generation })
+}
+
+/// True when the version of the API meets a requirement; one that can't be read is not met.
+pub fn is_met(requires: &str) -> bool {
+    requirement::satisfies(requires, API_VERSION) == Ok(true)
 }
 
 /// Fails when the version of the API is not in the range.
@@ -409,7 +429,7 @@ pub fn require(engine: &Engine, number: u64, requires: &HostValue) -> Result<(),
     let Some(range) = requires.as_str() else {
         return Err(Error::argument("requires", "a single string", &requires.describe()));
     };
-    if requirement::satisfies(range, API_VERSION) == Ok(true) {
+    if is_met(range) {
         return Ok(());
     }
     let plugin = engine.loads.borrow().get(&number).map_or_else(String::new, |l| l.origin.extension.clone());

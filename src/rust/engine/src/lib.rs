@@ -1,29 +1,28 @@
 //! The decision-making core of gptr. It knows nothing of R: a host drives [`task`]s step by step and does what they
 //! ask for.
 #![forbid(unsafe_code)]
-#![allow(dead_code)] // removed with the first whole slice
 
 pub mod catalog;
-pub mod clock;
+mod clock;
 pub mod conversation;
 pub mod engine;
 pub mod error;
 pub mod extension;
-pub mod gate;
-pub mod hook;
-pub mod io;
+mod gate;
+mod hook;
+mod io;
 pub mod listing;
-pub mod meaning;
+mod meaning;
 pub mod message;
-pub mod model;
-pub mod payload;
-pub mod prompt;
+mod model;
+mod payload;
+mod prompt;
 pub mod provider;
-pub mod redact;
+mod redact;
 pub mod registry;
 pub mod reply;
 pub mod run;
-pub mod schema;
+mod schema;
 pub mod session;
 pub mod task;
 pub mod value;

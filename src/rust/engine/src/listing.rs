@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::error::Error;
+use crate::hook::catalogue::EVENTS;
 use crate::prompt::estimate::{CharCounts, Class};
 use crate::registry::filter::Effective;
 use crate::registry::kind::{Kind, Resolve};
@@ -55,22 +56,6 @@ fn wins(snapshot: &Snapshot, record: &Rc<Record>) -> bool {
     snapshot.winner(&record.kind, &record.key).is_some_and(|winner| Rc::ptr_eq(&winner, record))
 }
 
-/// The columns of the table of kinds.
-pub fn kinds(registry: &Registry) -> HostValue {
-    let snapshot = registry.snapshot(None);
-    let kinds: Vec<&Rc<Kind>> = snapshot.kinds().collect();
-    let flags = |f: fn(&Kind) -> bool| HostData::Logical(kinds.iter().map(|k| Some(f(k))).collect()).into();
-    HostValue::named([
-        ("kind", HostValue::strings(kinds.iter().map(|k| k.name.as_str()))),
-        ("resolve", HostValue::strings(kinds.iter().map(|k| if k.is_additive() { "all" } else { "first" }))),
-        ("order_field", HostData::Character(kinds.iter().map(|k| k.order_field.clone()).collect()).into()),
-        ("experimental", flags(|k| k.experimental)),
-        ("consumed", flags(|k| k.consumed)),
-        ("source", HostValue::strings(kinds.iter().map(|k| k.source.as_str()))),
-        ("fields", HostData::Integer(kinds.iter().map(|k| i32::try_from(k.fields.len()).ok()).collect()).into()),
-    ])
-}
-
 /// The columns of `gptr_why()`: every record whose key is `name` or ends in `/name`, kinds in byte order, within a kind
 /// what wins first.
 pub fn why(registry: &Registry, name: &str, session: Option<&str>) -> HostValue {
@@ -95,7 +80,10 @@ pub fn why(registry: &Registry, name: &str, session: Option<&str>) -> HostValue 
         ("source", texts(|e| &e.record.source)),
         ("rank", HostData::Integer(rows.iter().map(|e| Some(i32::from(e.record.rank))).collect()).into()),
         ("state", texts(|e| e.state)),
-        ("file", HostData::Character(rows.iter().map(|e| e.record.place.as_ref().map(|p| p.file.clone())).collect()).into()),
+        (
+            "file",
+            HostData::Character(rows.iter().map(|e| e.record.place.as_ref().map(|p| p.file.clone())).collect()).into(),
+        ),
         ("line", HostData::Integer(rows.iter().map(|e| line_of(&e.record)).collect()).into()),
         ("loaded", HostData::Double(rows.iter().map(|e| Some(e.record.time)).collect()).into()),
         ("extension", texts(|e| &e.record.extension)),
@@ -143,7 +131,9 @@ fn explain(snapshot: &Snapshot, kind: &Kind, mut same: Vec<Rc<Record>>) -> Vec<E
 
 fn turned_off(filter: Option<&Effective>, record: &Record) -> String {
     let hit = filter.and_then(|f| f.hits(record).next());
-    hit.map_or_else(String::new, |(aim, scope)| format!("turned off by -{} ({} filters)", aim.key(record), scope.as_str()))
+    hit.map_or_else(String::new, |(aim, scope)| {
+        format!("turned off by -{} ({} filters)", aim.key(record), scope.as_str())
+    })
 }
 
 fn loses(winner: &Record, record: &Record) -> String {
@@ -158,7 +148,9 @@ fn prevails(record: &Record, next: Option<&Rc<Record>>) -> String {
     let lazy = if record.lazy { "; its code runs at first use" } else { "" };
     match next {
         None => format!("nothing else of this name counts{lazy}"),
-        Some(other) if other.rank == record.rank => format!("registered before {} at the same rank{lazy}", other.extension),
+        Some(other) if other.rank == record.rank => {
+            format!("registered before {} at the same rank{lazy}", other.extension)
+        }
         Some(other) => format!("rank {} comes before {} (rank {}){lazy}", record.rank, other.extension, other.rank),
     }
 }
@@ -173,6 +165,34 @@ pub fn diagnostics(registry: &Registry) -> HostValue {
         ("class", HostValue::strings(rows.iter().map(|d| d.class.as_str()))),
         ("message", HostValue::strings(rows.iter().map(|d| d.message.as_str()))),
     ])
+}
+
+/// The rows of the table of kinds, in byte order. `fields` are the names, `required` those that have no default.
+///
+/// # Errors
+/// `UnknownKind`, never for the registry's own names.
+pub fn kinds(registry: &Registry) -> Result<Value, Error> {
+    let rows = registry.kind_names().into_iter().map(|name| {
+        let kind = registry.kind(&name)?;
+        let fields: Vec<&str> = kind.fields.iter().map(|f| f.name.as_str()).collect();
+        let required: Vec<&str> = kind.fields.iter().filter(|f| f.required).map(|f| f.name.as_str()).collect();
+        Ok(json!({
+            "name": name, "all": kind.is_additive(), "experimental": kind.experimental, "consumed": kind.consumed,
+            "fields": fields, "required": required
+        }))
+    });
+    Ok(Value::Array(rows.collect::<Result<_, Error>>()?))
+}
+
+/// The rows of the catalogue of events, in its order.
+pub fn events() -> Value {
+    let rows = EVENTS.iter().map(|e| {
+        json!({
+            "name": e.name, "semantics": e.semantics.as_str(), "fail_closed": e.fail_closed, "payload": e.payload,
+            "returns": e.returns, "emitted": e.emitted
+        })
+    });
+    Value::Array(rows.collect())
 }
 
 /// The estimate of texts joined by newline; NA counts as "NA".

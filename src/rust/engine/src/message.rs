@@ -6,19 +6,76 @@ use crate::value::{Map, Value, json};
 
 /// One piece of a message's content.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "each field is named as in the host's messages, and the variant says what it is about")]
 pub enum Block {
     /// Text.
-    Text { text: String, signature: Option<String> },
+    Text {
+        /// The text.
+        text: String,
+        /// The provider's signature, returned verbatim.
+        signature: Option<String>,
+    },
     /// Reasoning of the model; `redacted` ones carry `data` only.
-    Thinking { thinking: String, signature: Option<String>, redacted: bool, data: Option<String>, origin: Option<Value> },
+    Thinking {
+        /// The reasoning.
+        thinking: String,
+        /// The provider's signature, returned verbatim.
+        signature: Option<String>,
+        /// True when only `data` is there.
+        redacted: bool,
+        /// The bytes: base64, or what a provider encrypted.
+        data: Option<String>,
+        /// Which api, provider and model made it.
+        origin: Option<Value>,
+    },
     /// An image, base64 without line breaks.
-    Image { mime: String, data: String, source: String, width: Option<u32>, height: Option<u32> },
+    Image {
+        /// The media type.
+        mime: String,
+        /// The bytes: base64, or what a provider encrypted.
+        data: String,
+        /// Where it comes from.
+        source: String,
+        /// Pixels.
+        width: Option<u32>,
+        /// Pixels.
+        height: Option<u32>,
+    },
     /// A call of a tool. `raw_arguments` is the text as it came when it differs from an encoding of `arguments`.
-    ToolCall { id: String, name: String, arguments: Value, raw_arguments: Option<String>, thought_signature: Option<String> },
+    ToolCall {
+        /// The call's id.
+        id: String,
+        /// The tool's name on the wire.
+        name: String,
+        /// The arguments as far as they could be read.
+        arguments: Value,
+        /// Their text, when it differs.
+        raw_arguments: Option<String>,
+        /// The provider's signature, returned verbatim.
+        thought_signature: Option<String>,
+    },
     /// A block of one provider that nobody else understands, kept verbatim.
-    Opaque { provider: String, api: String, model: String, json: Value },
+    Opaque {
+        /// The provider's id.
+        provider: String,
+        /// The wire.
+        api: String,
+        /// The model's id.
+        model: String,
+        /// The JSON, verbatim.
+        json: Value,
+    },
     /// Context for the model, rendered as a tagged block.
-    Context { kind: String, attrs: Map<String, Value>, text: String, anchor: bool },
+    Context {
+        /// What kind it is.
+        kind: String,
+        /// Attributes of its tag.
+        attrs: Map<String, Value>,
+        /// The text.
+        text: String,
+        /// True where a provider's cache may reach.
+        anchor: bool,
+    },
 }
 
 impl Block {
@@ -129,7 +186,13 @@ impl Usage {
     /// The sum of all tokens; unknown when input or output is.
     pub fn total(&self) -> Option<u64> {
         let known = |x: Option<u64>| x.unwrap_or(0);
-        Some(self.input? + self.output? + known(self.cache_read) + known(self.cache_write_5m) + known(self.cache_write_1h))
+        Some(
+            self.input?
+                + self.output?
+                + known(self.cache_read)
+                + known(self.cache_write_5m)
+                + known(self.cache_write_1h),
+        )
     }
 
     /// The usage as a JSON object.
@@ -173,23 +236,47 @@ pub struct Assistant {
 
 /// A message of a conversation.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "each field is named as in the host's messages, and the variant says what it is about")]
 pub enum Message {
     /// What a person, a parent session or an extension said.
-    User { content: Vec<Block>, source: String, timestamp: f64 },
+    User {
+        /// The blocks.
+        content: Vec<Block>,
+        /// Where it comes from.
+        source: String,
+        /// Milliseconds since 1970.
+        timestamp: f64,
+    },
     /// A reply of a model.
     Assistant(Assistant),
     /// The result of one tool call. `details` are never sent to a model, nor is `gloss`.
     ToolResult {
+        /// The call that it answers.
         tool_call_id: String,
+        /// The tool's key.
         tool_name: String,
+        /// The blocks.
         content: Vec<Block>,
+        /// True for a failure.
         is_error: bool,
+        /// For programs.
         details: Map<String, Value>,
+        /// The line that a person sees.
         gloss: Option<String>,
+        /// Milliseconds since 1970.
         timestamp: f64,
     },
     /// A word of the program itself to the model.
-    Operator { kind: String, content: Vec<Block>, origin_text: Option<String>, timestamp: f64 },
+    Operator {
+        /// What kind it is.
+        kind: String,
+        /// The blocks.
+        content: Vec<Block>,
+        /// The text before the program put words around it.
+        origin_text: Option<String>,
+        /// Milliseconds since 1970.
+        timestamp: f64,
+    },
 }
 
 impl Message {
@@ -206,7 +293,9 @@ impl Message {
     /// The blocks.
     pub fn content(&self) -> &[Block] {
         match self {
-            Message::User { content, .. } | Message::ToolResult { content, .. } | Message::Operator { content, .. } => content,
+            Message::User { content, .. } | Message::ToolResult { content, .. } | Message::Operator { content, .. } => {
+                content
+            }
             Message::Assistant(a) => &a.content,
         }
     }
@@ -330,31 +419,82 @@ impl FailureClass {
 
 /// One event of a streamed reply. Indices of blocks count from 1. A stream ends with exactly one `Done` or `Error`.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "each field is named as in the host's messages, and the variant says what it is about")]
 pub enum StreamEvent {
     /// The host began to answer.
-    Start { response_id: Option<String>, response_model: Option<String> },
+    Start {
+        /// The host's id of the reply.
+        response_id: Option<String>,
+        /// The model that the host says it used.
+        response_model: Option<String>,
+    },
     /// A text block begins.
-    TextStart { index: usize },
+    TextStart {
+        /// Which block, from 1.
+        index: usize,
+    },
     /// More text.
-    TextDelta { index: usize, text: String },
+    TextDelta {
+        /// Which block, from 1.
+        index: usize,
+        /// The text.
+        text: String,
+    },
     /// The text block is whole.
-    TextEnd { index: usize },
+    TextEnd {
+        /// Which block, from 1.
+        index: usize,
+    },
     /// A thinking block begins.
-    ThinkingStart { index: usize },
+    ThinkingStart {
+        /// Which block, from 1.
+        index: usize,
+    },
     /// More thinking.
-    ThinkingDelta { index: usize, text: String },
+    ThinkingDelta {
+        /// Which block, from 1.
+        index: usize,
+        /// The text.
+        text: String,
+    },
     /// The thinking block is whole.
-    ThinkingEnd { index: usize },
+    ThinkingEnd {
+        /// Which block, from 1.
+        index: usize,
+    },
     /// A tool call begins.
-    ToolCallStart { index: usize, id: String, name: String },
+    ToolCallStart {
+        /// Which block, from 1.
+        index: usize,
+        /// The call's id.
+        id: String,
+        /// The tool's name on the wire.
+        name: String,
+    },
     /// More of the call's JSON text.
-    ToolCallDelta { index: usize, json: String },
+    ToolCallDelta {
+        /// Which block, from 1.
+        index: usize,
+        /// The JSON, verbatim.
+        json: String,
+    },
     /// The call is whole.
-    ToolCallEnd { index: usize },
+    ToolCallEnd {
+        /// Which block, from 1.
+        index: usize,
+    },
     /// The reply is whole.
-    Done { reply: Box<Reply> },
+    Done {
+        /// What had arrived.
+        reply: Box<Reply>,
+    },
     /// It failed; `reply` holds what had arrived.
-    Error { reply: Box<Reply>, failure: Failure },
+    Error {
+        /// What had arrived.
+        reply: Box<Reply>,
+        /// Why.
+        failure: Failure,
+    },
 }
 
 /// What a stream amounted to, without the fields that the caller knows.

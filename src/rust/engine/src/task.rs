@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
@@ -104,19 +104,36 @@ pub enum CallStyle {
     CtxFirst,
     /// `f(args...)`.
     Plain,
-    /// `f(name = value, ...)` with host objects that the host keeps under this id.
-    HostArgs { id: String },
+    /// `f(name = value, ...)` with host objects.
+    HostArgs {
+        /// What the host keeps them under.
+        id: String,
+    },
 }
 
 /// What a task needs next.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "steps are few and are handed over one by one")]
 pub enum Step {
     /// Call a closure, then [`Task::reply`].
-    Call { id: u64, call: Call },
+    Call {
+        /// For the reply.
+        id: u64,
+        /// What to call.
+        call: Call,
+    },
     /// Ask the person, then [`Task::reply`].
-    Ask { id: u64, question: Value },
+    Ask {
+        /// For the reply.
+        id: u64,
+        /// What to show, and which answers there are.
+        question: Value,
+    },
     /// Show something to the person.
-    Show { event: Value },
+    Show {
+        /// `type`, and what that type needs.
+        event: Value,
+    },
     /// I/O is in flight: [`Task::wait`], then [`Task::next`].
     Wait,
     /// The task ended.
@@ -166,6 +183,7 @@ pub struct Signal(Rc<SignalState>);
 struct SignalState {
     reason: RefCell<Option<String>>,
     wakers: RefCell<Vec<Waker>>,
+    followers: RefCell<Vec<Weak<SignalState>>>,
 }
 
 impl Signal {
@@ -175,6 +193,22 @@ impl Signal {
         let wakers = std::mem::take(&mut *self.0.wakers.borrow_mut());
         for w in wakers {
             w.wake();
+        }
+        let followers = std::mem::take(&mut *self.0.followers.borrow_mut());
+        for follower in followers.iter().filter_map(Weak::upgrade) {
+            Signal(follower).abort(reason);
+        }
+    }
+
+    /// Raises `other` too when this one is raised, or at once when it is.
+    pub fn also_raises(&self, other: &Signal) {
+        match self.reason() {
+            Some(reason) => other.abort(&reason),
+            None => {
+                let mut followers = self.0.followers.borrow_mut();
+                followers.retain(|f| f.strong_count() > 0);
+                followers.push(Rc::downgrade(&other.0));
+            }
         }
     }
 
@@ -250,6 +284,20 @@ impl Host {
         self.push(Step::Show { event });
     }
 
+    /// Shows something and lets the host leave its loop there: the task goes on when it is driven again.
+    pub async fn rest(&self, event: Value) {
+        self.show(event);
+        let mut rested = false;
+        std::future::poll_fn(move |cx| {
+            if std::mem::replace(&mut rested, true) {
+                return Poll::Ready(());
+            }
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
+    }
+
     /// The signal that stops the task.
     pub fn signal(&self) -> &Signal {
         &self.signal
@@ -274,10 +322,12 @@ impl Host {
     }
 }
 
+type Outcome = Result<Value, Error>;
+
 /// An operation of the engine under way.
 pub struct Task {
-    future: Option<Pin<Box<dyn Future<Output = Result<Value, Error>>>>>,
-    outcome: Option<Result<Value, Error>>,
+    future: Option<Pin<Box<dyn Future<Output = Outcome>>>>,
+    outcome: Option<Outcome>,
     host: Host,
     waker: Arc<TaskWaker>,
     open: Vec<u64>,
@@ -300,6 +350,7 @@ impl Task {
     }
 
     /// What the task needs next. After `Done` it stays done.
+    #[allow(clippy::should_implement_trait, reason = "an iterator ends, a task goes on to say that it is done")]
     pub fn next(&mut self) -> Step {
         if let Some(step) = self.pop() {
             return step;
@@ -421,6 +472,20 @@ mod tests {
     }
 
     #[test]
+    fn a_task_that_rests_does_nothing_until_it_is_driven_on() {
+        let bell = Arc::new(Bell::default());
+        let mut task = Task::new(&bell, |host| async move {
+            host.rest(json!("here")).await;
+            host.show(json!("after"));
+            Ok(json!(1))
+        });
+        assert_eq!(task.next(), Step::Show { event: json!("here") });
+        assert!(task.is_ready());
+        assert_eq!(task.next(), Step::Show { event: json!("after") });
+        assert_eq!(task.next(), Step::Done(Ok(json!(1))));
+    }
+
+    #[test]
     fn a_signal_ends_a_wait_that_would_never_end() {
         let bell = Arc::new(Bell::default());
         let mut task = Task::new(&bell, |host| async move {
@@ -432,6 +497,17 @@ mod tests {
         task.cancel("user");
         assert!(task.wait(Duration::from_secs(5)));
         assert_eq!(task.next(), Step::Done(Ok(json!(true))));
+    }
+
+    #[test]
+    fn a_signal_raises_those_that_follow_it_and_not_the_other_way_round() {
+        let (parent, child, late) = (Signal::default(), Signal::default(), Signal::default());
+        parent.also_raises(&child);
+        child.abort("own");
+        assert!(!parent.is_raised());
+        parent.abort("user");
+        parent.also_raises(&late);
+        assert_eq!((child.reason().as_deref(), late.reason().as_deref()), (Some("own"), Some("user")));
     }
 
     #[test]

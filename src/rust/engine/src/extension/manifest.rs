@@ -1,6 +1,7 @@
 //! The manifest of a plugin package, `gptr/plugin.json`: what it may say, and what is wrong with one.
 
-use crate::value::{Map, Value};
+use crate::prompt::estimate::{Class, estimate};
+use crate::value::{Map, Value, json};
 
 /// What a manifest says, as far as a check needs it.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -26,6 +27,23 @@ pub struct Declaration {
     pub signature: Option<String>,
     /// The description.
     pub description: Option<String>,
+}
+
+impl Manifest {
+    /// What a check shows: `{problems, api, entry, provides, tokens}`; `tokens` is the cost of the declarations.
+    pub fn to_json(&self) -> Value {
+        let provides: Vec<Value> =
+            self.provides.iter().map(|(kind, name)| json!({"kind": kind, "name": name})).collect();
+        let tokens: u64 = self.declarations.iter().map(Declaration::tokens).sum();
+        json!({"problems": self.problems, "api": self.api, "entry": self.entry, "provides": provides, "tokens": tokens})
+    }
+}
+
+impl Declaration {
+    fn tokens(&self) -> u64 {
+        let words: Vec<&str> = [&self.signature, &self.description].into_iter().flatten().map(String::as_str).collect();
+        estimate(&words.join(" "), Class::Prose)
+    }
 }
 
 /// Reads a manifest. It never fails: all that is wrong is in [`Manifest::problems`].

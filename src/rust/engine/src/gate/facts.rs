@@ -111,17 +111,6 @@ impl Facts {
             members: list(value, "members")?.iter().map(member).collect::<Option<_>>()?,
         })
     }
-
-    /// The names whose existence and size in the home matter to the analysis, each once.
-    pub fn names_to_look_up(&self) -> Vec<String> {
-        let targets = self.calls.iter().filter(|c| matches!(c.function.as_deref(), Some("assign" | "rm" | "remove")));
-        let literal = targets.flat_map(|c| c.args.iter()).flat_map(|a| a.strings.iter().chain(std::iter::once(&a.symbol)));
-        let mut seen = std::collections::HashSet::new();
-        (self.assigns.iter().map(|a| &a.name).chain(literal).chain(&self.symbols))
-            .filter(|n| !n.is_empty() && !n.contains("::") && seen.insert(n.as_str()))
-            .cloned()
-            .collect()
-    }
 }
 
 fn list<'a>(value: &'a Value, name: &str) -> Option<&'a [Value]> {

@@ -190,16 +190,6 @@ impl Round {
         &self.input
     }
 
-    /// True in the second pass.
-    pub fn is_second(&self) -> bool {
-        self.second
-    }
-
-    /// True once the person interrupted a policy: the others need not be asked.
-    pub fn aborted(&self) -> bool {
-        self.abort
-    }
-
     /// Takes the reply of a host's policy. `source` is the record's source, for diagnostics.
     pub fn answer(&mut self, policy: &str, source: &str, reply: &HostReply) {
         let Normalised { opinion, fault, abort } = normalise(policy, reply);

@@ -46,9 +46,7 @@ pub fn denied(refusal: Refusal, words: &str) -> String {
 /// What the condition advises, from the decision that stood in the way.
 pub fn how_to_allow(decision: Decision) -> &'static str {
     match decision {
-        Decision::Allow | Decision::Ask => {
-            "Use mode = \"auto\", add a rule with gptr_permissions(allow = ), or run it where a person can answer."
-        }
+        Decision::Allow | Decision::Ask => "Use mode = \"auto\", or run it where a person can answer.",
         Decision::AskHuman => "Only a person can approve this: run it in an interactive session, or do it yourself.",
         Decision::Deny => "A policy denies this: change or remove that policy, or use another mode.",
     }
@@ -79,6 +77,6 @@ mod tests {
     #[test]
     fn only_a_person_helps_where_a_person_is_needed() {
         assert!(how_to_allow(Decision::AskHuman).contains("person"));
-        assert!(how_to_allow(Decision::Ask).contains("gptr_permissions"));
+        assert!(how_to_allow(Decision::Ask).contains("mode"));
     }
 }

@@ -10,6 +10,3 @@ pub mod probe;
 pub mod risk;
 
 pub use code::{Around, risk_of_code};
-pub use lattice::{Decision, Guards, Next, Opinion, Round, Says, Verdict};
-pub use mode::{Action, Mode};
-pub use risk::Risk;

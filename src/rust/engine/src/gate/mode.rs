@@ -58,13 +58,6 @@ pub enum Action {
     AskUser,
 }
 
-impl Action {
-    /// What code does: a control action when it holds one.
-    pub fn of_code(risk: &Risk) -> Self {
-        if risk.is_control() { Action::Control } else { Action::Code }
-    }
-}
-
 use Decision::{Allow, Ask, AskHuman, Deny};
 
 /// Action, lowest and highest level, and the decision in plan, manual, edits and auto.

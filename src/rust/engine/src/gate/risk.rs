@@ -162,12 +162,6 @@ impl Risk {
         text
     }
 
-    /// The size of the largest object that it overwrites.
-    pub fn largest_overwritten(&self) -> Option<(&str, f64)> {
-        let largest = |a: &&(String, f64), b: &&(String, f64)| a.1.total_cmp(&b.1);
-        self.sizes.iter().max_by(largest).map(|(name, bytes)| (name.as_str(), *bytes))
-    }
-
     /// Adds a flag that also raises a doubt.
     pub(super) fn add(&mut self, flag: Flag) {
         if flag.level > 0 {

@@ -73,7 +73,12 @@ const fn notify(name: &'static str, payload: &'static [&'static str]) -> Event {
     Event { name, semantics: Semantics::Notify, fail_closed: false, payload, returns: "-", emitted: false }
 }
 
-const fn answered(name: &'static str, semantics: Semantics, payload: &'static [&'static str], returns: &'static str) -> Event {
+const fn answered(
+    name: &'static str,
+    semantics: Semantics,
+    payload: &'static [&'static str],
+    returns: &'static str,
+) -> Event {
     Event { name, semantics, fail_closed: false, payload, returns, emitted: false }
 }
 
@@ -87,17 +92,27 @@ const fn emitted(event: Event) -> Event {
 
 /// All events, in the order of listings.
 pub static EVENTS: [Event; 49] = [
-    answered("project_trust", Semantics::FirstDecision, &["cwd", "changed"], "list(decision = \"yes\" or \"no\", remember)"),
-    answered("resources_discover", Semantics::Collect, &["cwd", "reason"], "list(skill_paths, prompt_paths, agent_paths)"),
+    answered(
+        "project_trust",
+        Semantics::FirstDecision,
+        &["cwd", "changed"],
+        "list(decision = \"yes\" or \"no\", remember)",
+    ),
+    answered(
+        "resources_discover",
+        Semantics::Collect,
+        &["cwd", "reason"],
+        "list(skill_paths, prompt_paths, agent_paths)",
+    ),
     emitted(answered("session_start", Semantics::Collect, &["reason"], "list(sections, blocks)")),
     answered("session_before_fork", Semantics::FirstDecision, &["source", "at"], "list(cancel = TRUE, reason)"),
-    emitted(notify("session_shutdown", &["reason"])),
-    emitted(answered(
+    notify("session_shutdown", &["reason"]),
+    answered(
         "input",
         Semantics::Transform,
         &["text", "source"],
         "list(action = \"continue\", \"transform\" or \"handled\", text)",
-    )),
+    ),
     emitted(notify("agent_start", &[])),
     emitted(notify("agent_end", &["status", "reason", "usage", "doc", "turns"])),
     emitted(notify("turn_start", &[])),
@@ -120,7 +135,7 @@ pub static EVENTS: [Event; 49] = [
         "list(decision = \"allow\" or \"deny\", reason)",
     ))),
     emitted(notify("tool_execution_start", &["tool_call_id", "tool_name", "input"])),
-    emitted(notify("tool_execution_update", &["tool_call_id", "tool_name", "text"])),
+    notify("tool_execution_update", &["tool_call_id", "tool_name", "text"]),
     emitted(notify("tool_execution_end", &["tool_call_id", "tool_name", "is_error", "elapsed", "details"])),
     emitted(answered(
         "tool_result",
@@ -131,7 +146,12 @@ pub static EVENTS: [Event; 49] = [
     emitted(notify("queue_update", &["steer", "follow_up"])),
     emitted(notify("retry_start", &["attempt", "delay", "class"])),
     emitted(notify("retry_end", &["attempt", "ok"])),
-    answered("session_before_compact", Semantics::FirstDecision, &["reason", "tokens"], "list(cancel = TRUE) or list(result)"),
+    answered(
+        "session_before_compact",
+        Semantics::FirstDecision,
+        &["reason", "tokens"],
+        "list(cancel = TRUE) or list(result)",
+    ),
     notify("session_compact", &["strategy", "tokens_before", "summary_tokens"]),
     answered("session_before_tree", Semantics::FirstDecision, &["from", "to", "plan"], "list(cancel = TRUE, reason)"),
     notify("session_tree", &["from", "to", "report"]),
@@ -143,9 +163,9 @@ pub static EVENTS: [Event; 49] = [
     )),
     notify("decision", &["model", "question", "type", "n", "summary", "cached"]),
     notify("route", &["route", "router", "model", "reason"]),
-    emitted(notify("model_select", &["from", "to", "reason"])),
-    emitted(notify("subagent_start", &["child", "agent", "backend", "model"])),
-    emitted(notify("subagent_end", &["child", "agent", "backend", "model", "status", "usage"])),
+    notify("model_select", &["from", "to", "reason"]),
+    notify("subagent_start", &["child", "agent", "backend", "model"]),
+    notify("subagent_end", &["child", "agent", "backend", "model", "status", "usage"]),
     notify("artifact_start", &["id", "url", "version"]),
     notify("artifact_stop", &["id", "url", "version", "reason"]),
     emitted(notify("usage", &["row"])),
@@ -188,7 +208,7 @@ pub fn is_channel(name: &str) -> bool {
 }
 
 /// How a channel dispatches.
-pub static CHANNEL_EVENT: Event = emitted(notify("channel", &["data"]));
+pub static CHANNEL_EVENT: Event = notify("channel", &["data"]);
 
 /// How `name` dispatches: as the event, or as a channel.
 pub fn dispatch_of(name: &str) -> Option<&'static Event> {
@@ -277,7 +297,11 @@ mod tests {
 
     #[test]
     fn only_events_of_the_run_are_emitted_yet() {
-        assert_eq!(EVENTS.iter().filter(|e| e.emitted).count(), 25);
+        let emitted: Vec<_> = EVENTS.iter().filter(|e| e.emitted).map(|e| e.name).collect();
+        let of_the_run = "session_start agent_start agent_end turn_start turn_end before_request request_params message_start \
+                          message_update message_end tool_call permission_request tool_execution_start tool_execution_end \
+                          tool_result queue_update retry_start retry_end usage";
+        assert_eq!(emitted.join(" "), of_the_run);
     }
 
     #[test]

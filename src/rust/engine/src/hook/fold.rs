@@ -73,21 +73,6 @@ pub enum Answer {
     },
 }
 
-impl Answer {
-    /// The answer as the host shows it.
-    pub fn to_json(&self) -> Value {
-        match self {
-            Answer::None => Value::Null,
-            Answer::Collected(m) | Answer::First(m) => Value::Object(m.clone()),
-            Answer::Text { action, text } => json!({"action": action, "text": text}),
-            Answer::Decision { decision, reason, input } => json!({"decision": decision, "reason": reason, "input": input}),
-            Answer::Patched(payload) => payload.clone(),
-            Answer::Refused(reason) => json!({"refused": reason}),
-            Answer::Lines { block, reason, lines } => json!({"block": block, "reason": reason, "lines": lines}),
-        }
-    }
-}
-
 /// The outcome of a dispatch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
@@ -136,11 +121,6 @@ impl Fold {
             diagnostics: Vec::new(),
             abort: false,
         })
-    }
-
-    /// How the event dispatches.
-    pub fn event(&self) -> &'static Event {
-        self.event
     }
 
     /// The payload as the next handler sees it.

@@ -1,6 +1,21 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 use super::*;
 
+impl Answer {
+    /// The answer in the short form of these tests.
+    fn to_json(&self) -> Value {
+        match self {
+            Answer::None => Value::Null,
+            Answer::Collected(m) | Answer::First(m) => Value::Object(m.clone()),
+            Answer::Text { action, text } => json!({"action": action, "text": text}),
+            Answer::Decision { decision, reason, input } => json!({"decision": decision, "reason": reason, "input": input}),
+            Answer::Patched(payload) => payload.clone(),
+            Answer::Refused(reason) => json!({"refused": reason}),
+            Answer::Lines { block, reason, lines } => json!({"block": block, "reason": reason, "lines": lines}),
+        }
+    }
+}
+
 fn list(fields: &[(&str, HostValue)]) -> HostReply {
     HostReply::Value(HostValue::named(fields.iter().cloned()))
 }

@@ -6,7 +6,7 @@ pub mod fold;
 pub mod matcher;
 pub mod patch;
 
-pub use catalogue::{Event, Semantics};
+pub use catalogue::Semantics;
 pub use fold::{Answer, Flow, Fold, Matched, Outcome};
 pub use matcher::{Matcher, Verdict};
 

@@ -1,7 +1,6 @@
 //! The listing of models: one row a model.
 
 use super::record::{ModelRecord, PriceRow};
-use crate::value::{HostData, HostValue};
 
 /// A row of `gptr_models()`; `None` is NA.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,29 +72,6 @@ fn base_price(model: &ModelRecord) -> Option<&PriceRow> {
     model.prices.iter().filter(ordinary).find(|p| Some(p.from) == from)
 }
 
-/// The rows as columns, as a data frame has them.
-pub fn columns(rows: &[ListingRow]) -> HostValue {
-    let text = |get: fn(&ListingRow) -> &str| {
-        HostValue::from(HostData::Character(rows.iter().map(|r| Some(get(r).to_owned())).collect()))
-    };
-    let number =
-        |get: fn(&ListingRow) -> Option<f64>| HostValue::from(HostData::Double(rows.iter().map(get).collect()));
-    let flag =
-        |get: fn(&ListingRow) -> Option<bool>| HostValue::from(HostData::Logical(rows.iter().map(get).collect()));
-    HostValue::named([
-        ("ref", text(|r| &r.reference)),
-        ("provider", text(|r| &r.provider)),
-        ("name", text(|r| &r.name)),
-        ("context", number(|r| r.context.map(|n| n as f64))),
-        ("max_output", number(|r| r.max_output.map(|n| n as f64))),
-        ("input_price", number(|r| r.input_price)),
-        ("output_price", number(|r| r.output_price)),
-        ("reasoning", flag(|r| r.reasoning)),
-        ("aliases", text(|r| &r.aliases)),
-        ("status", text(|r| r.status)),
-    ])
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
@@ -145,30 +121,5 @@ mod tests {
         assert_eq!(found(Some("big lab"), None), Vec::<String>::new());
         assert_eq!(found(None, Some("lab")), ["lab/small"]);
         assert_eq!(found(Some(" "), None).len(), 2);
-    }
-
-    #[test]
-    fn columns_are_typed_also_without_rows() {
-        let none = columns(&[]);
-        assert_eq!(
-            none.names.as_deref().unwrap(),
-            [
-                "ref",
-                "provider",
-                "name",
-                "context",
-                "max_output",
-                "input_price",
-                "output_price",
-                "reasoning",
-                "aliases",
-                "status"
-            ]
-        );
-        assert_eq!(none.get("context").unwrap().data, HostData::Double(vec![]));
-        assert_eq!(
-            columns(&listing(&models(), None, None)).get("context").unwrap().data,
-            HostData::Double(vec![Some(128_000.0), None])
-        );
     }
 }

@@ -4,6 +4,6 @@ pub mod listing;
 pub mod record;
 pub mod reference;
 
-pub use listing::{ListingRow, columns, listing};
-pub use record::{ModelRecord, PriceRow, ProviderModels, Status};
+pub use listing::listing;
+pub use record::{ModelRecord, ProviderModels};
 pub use reference::{Resolved, resolve};

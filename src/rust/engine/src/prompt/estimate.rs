@@ -41,19 +41,6 @@ const CJK_MILLI: u64 = 848;
 /// Thousandths of a token for any other character outside ASCII.
 const OTHER_MILLI: u64 = 350;
 
-/// Extensions of files whose text is no prose.
-const EXTENSIONS: [(Class, &[&str]); 3] = [
-    (
-        Class::Code,
-        &[
-            "r", "rmd", "qmd", "py", "rs", "c", "h", "cpp", "hpp", "js", "ts", "jl", "sh", "sql", "go", "java", "stan",
-            "f90", "css", "html", "xml", "toml", "yml", "yaml",
-        ],
-    ),
-    (Class::Csv, &["csv", "tsv", "tab"]),
-    (Class::Json, &["json", "jsonl", "ndjson", "geojson", "ipynb"]),
-];
-
 impl Class {
     /// The class's name in R.
     pub fn as_str(self) -> &'static str {
@@ -68,14 +55,6 @@ impl Class {
     /// All names, in the order of the table.
     pub fn names() -> impl Iterator<Item = &'static str> {
         CLASSES.iter().map(|row| row.1)
-    }
-
-    /// The class of a file's text, by its extension; prose when the extension says nothing.
-    pub fn of_path(path: &str) -> Class {
-        let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
-        let Some((_, extension)) = file.rsplit_once('.') else { return Class::Prose };
-        let extension = extension.to_ascii_lowercase();
-        EXTENSIONS.iter().find(|row| row.1.contains(&extension.as_str())).map_or(Class::Prose, |row| row.0)
     }
 
     fn row(self) -> &'static (Class, &'static str, u64) {
@@ -255,9 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_names_its_class() {
-        let classes = ["a/b.R", "x.csv", "x.json", "notes.md", "Makefile", "dir.csv/readme"].map(Class::of_path);
-        assert_eq!(classes, [Class::Code, Class::Csv, Class::Json, Class::Prose, Class::Prose, Class::Prose]);
+    fn a_class_is_found_by_its_name() {
         assert_eq!(Class::from_name("r_output"), Some(Class::ROutput));
         assert_eq!(Class::from_name("nope"), None);
     }

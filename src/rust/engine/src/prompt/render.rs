@@ -93,13 +93,6 @@ pub struct Frozen {
     pub orphans: Vec<(String, String)>,
 }
 
-impl Frozen {
-    /// Tokens of one tier.
-    pub fn tokens(&self, tier: Tier) -> u64 {
-        self.sections.iter().filter(|s| s.tier == tier).map(|s| s.tokens).sum()
-    }
-}
-
 /// Assembles the prompt from the built-in sections that `facts` call for, and the `own` ones in order of precedence.
 ///
 /// Sections stand by tier and order; of equal ones those of `own` come first, in the order given. A fragment is added

@@ -1,4 +1,4 @@
-//! Sizes in bytes as people read them. The one place for both forms: `7 KB` for objects, `50.0KB` for files and caps.
+//! Sizes in bytes as people read them.
 
 const KIB: f64 = 1024.0;
 const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];
@@ -12,15 +12,6 @@ pub fn object_size(bytes: u64) -> String {
     // Kilobytes are small enough to be told as whole numbers; above that, one decimal while it says something.
     let whole = unit == UNITS[0] || scaled >= 9.95;
     if whole { format!("{scaled:.0} {unit}") } else { format!("{scaled:.1} {unit}") }
-}
-
-/// The size of a file or a limit: `512B`, `50.0KB`, `3.0MB`.
-pub fn file_size(bytes: u64) -> String {
-    if bytes < 1024 {
-        return format!("{bytes}B");
-    }
-    let (scaled, unit) = scale(bytes, 1023.95);
-    format!("{scaled:.1}{unit}")
 }
 
 /// The number in the largest unit that keeps it under `limit`, so that rounding never shows 1024 of a unit.
@@ -39,17 +30,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn objects_and_files_have_their_forms() {
+    fn sizes_have_the_precision_that_says_something() {
         assert_eq!(object_size(7208), "7 KB");
         assert_eq!([object_size(0), object_size(1023), object_size(1024)], ["0 B", "1023 B", "1 KB"]);
         assert_eq!([object_size(1_572_864), object_size(12_582_912)], ["1.5 MB", "12 MB"]);
-        assert_eq!([file_size(512), file_size(51_200), file_size(3_145_728)], ["512B", "50.0KB", "3.0MB"]);
     }
 
     #[test]
     fn rounding_moves_up_a_unit() {
         assert_eq!(object_size(1024 * 1024 - 1), "1.0 MB");
-        assert_eq!(file_size(1024 * 1024 - 1), "1.0MB");
         assert_eq!(object_size(u64::MAX), "16777216 TB");
     }
 }

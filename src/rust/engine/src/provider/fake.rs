@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use crate::message::{Block, Failure, FailureClass, Reply, StopReason, StreamEvent, Usage, text_of};
+use crate::message::{Block, Failure, FailureClass, Reply, StopReason, StreamEvent, Usage};
 use crate::prompt::estimate::{CharCounts, Class, estimate};
 use crate::provider::assembly::block_of_call;
 use crate::provider::failure;
@@ -219,7 +219,23 @@ fn calls(reply: &HostValue, n: usize) -> Result<Vec<ScriptedCall>, String> {
         return Ok(vec![one(reply, "tool", 1)?]);
     }
     let tools = reply.field("tools").and_then(HostValue::items).unwrap_or_default();
-    tools.iter().enumerate().map(|(i, t)| one(t, "name", i + 1)).collect()
+    let mut calls: Vec<ScriptedCall> = tools.iter().enumerate().map(|(i, t)| one(t, "name", i + 1)).collect::<Result<_, _>>()?;
+    distinguish(&mut calls);
+    Ok(calls)
+}
+
+/// Calls of one reply with the same id get ids of their own: `_2`, `_3` added.
+fn distinguish(calls: &mut [ScriptedCall]) {
+    for i in 0..calls.len() {
+        let (before, rest) = calls.split_at_mut(i);
+        let Some(call) = rest.first_mut() else { return };
+        let wish = call.id.clone();
+        let mut n = 2;
+        while before.iter().any(|c| c.id == call.id) {
+            call.id = format!("{wish}_{n}");
+            n += 1;
+        }
+    }
 }
 
 fn input_json(input: Option<&HostValue>) -> Result<String, String> {
@@ -394,14 +410,10 @@ pub fn model_fields(name: &str) -> Map<String, Value> {
     }
 }
 
-/// All the text of a reply, for tests and previews.
-pub fn reply_text(reply: &Reply) -> String {
-    text_of(&reply.content)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::text_of;
 
     fn events(reply: HostValue) -> Vec<StreamEvent> {
         acts(&reply, 1, "fake", CharCounts::default())
@@ -471,7 +483,7 @@ mod tests {
         let all = events(HostValue::named([("error", "boom".into()), ("after", 2.into())]));
         assert!(matches!(&all[2], StreamEvent::TextDelta { text, .. } if text == "partial 1 "));
         let Some(StreamEvent::Error { reply, failure }) = all.last() else { panic!("no error") };
-        assert_eq!((reply_text(reply).as_str(), failure.status), ("partial 1 partial 2 ", Some(500)));
+        assert_eq!((text_of(&reply.content).as_str(), failure.status), ("partial 1 partial 2 ", Some(500)));
         assert!(!all.iter().any(|e| matches!(e, StreamEvent::TextEnd { .. })));
     }
 

@@ -4,19 +4,19 @@
 //! [`normalise::Normaliser`] (the host's events to [`StreamEvent`](crate::message::StreamEvent)s). [`http`] has the
 //! sockets and timers, [`failure`] and [`retry`] decide what an error means.
 
-pub mod assembly;
-pub mod body;
-pub mod compat;
-pub mod completions;
-pub mod endpoint;
+pub(crate) mod assembly;
+pub(crate) mod body;
+pub(crate) mod compat;
+pub(crate) mod completions;
+pub(crate) mod endpoint;
 pub mod fake;
-pub mod failure;
-pub mod headers;
+pub(crate) mod failure;
+pub(crate) mod headers;
 pub mod http;
-pub mod json_repair;
-pub mod normalise;
-pub mod retry;
-pub mod sse;
+pub(crate) mod json_repair;
+pub(crate) mod normalise;
+pub(crate) mod retry;
+pub(crate) mod sse;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]

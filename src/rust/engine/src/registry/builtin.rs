@@ -114,7 +114,8 @@ mod tests {
 
     #[test]
     fn case_83_built_ins_load_in_order_and_once() {
-        let mut all = declared(&[("tools", &["prompt"]), ("prompt", &["core"]), ("core", &["unknown"]), ("console", &[])]);
+        let mut all =
+            declared(&[("tools", &["prompt"]), ("prompt", &["core"]), ("core", &["unknown"]), ("console", &[])]);
         assert_eq!(all.order().0, ["core", "console", "prompt", "tools"]);
         let mut loaded = Vec::new();
         while let Some(name) = all.attempt(|name| name != "console") {

@@ -238,7 +238,9 @@ impl Filters {
     /// Replaces the filters of a scope. `guarded` are the records that must stay on. What is refused is left out, and
     /// the rest counts.
     pub fn set(&mut self, scope: Scope, wanted: Vec<Filter>, guarded: &[&Record]) -> Change {
-        let (refused, wanted): (Vec<Filter>, Vec<Filter>) = wanted.into_iter().partition(|f| !f.lifts && self.is_kept(&f.key));
+        let order: Vec<String> = wanted.iter().map(Filter::text).collect();
+        let (refused, wanted): (Vec<Filter>, Vec<Filter>) =
+            wanted.into_iter().partition(|f| !f.lifts && self.is_kept(&f.key));
         let mut refused: Vec<String> = refused.iter().map(Filter::text).collect();
         let before = std::mem::replace(&mut self.lists[scope as usize], wanted);
         // A round settles one key: its filter is left out, or what lifted it before stays.
@@ -257,6 +259,9 @@ impl Filters {
                 break;
             }
         }
+        // As they were written; what stays on although it was left out comes last.
+        refused.sort_by_key(|f| order.iter().position(|o| o == f).unwrap_or(order.len()));
+        refused.dedup();
         Change { effective: self.effective().keys(), refused }
     }
 
@@ -278,9 +283,20 @@ mod tests {
         for good in ["-tool:read", "+builtin:mcp", "-tool:trials/search", "-hook:x:y", "-a_1:\u{e9}"] {
             assert_eq!(Filter::parse(good).map(|f| f.text()).as_deref(), Some(good));
         }
-        for bad in
-            ["builtin:mcp", "-Tool:x", "-tool:x\n", "-tool:", "-:x", "-tool:a b", "", "-", "--tool:x", "-1a:x", "-tool:x\u{2003}", " -tool:x"]
-        {
+        for bad in [
+            "builtin:mcp",
+            "-Tool:x",
+            "-tool:x\n",
+            "-tool:",
+            "-:x",
+            "-tool:a b",
+            "",
+            "-",
+            "--tool:x",
+            "-1a:x",
+            "-tool:x\u{2003}",
+            " -tool:x",
+        ] {
             assert_eq!(Filter::parse(bad), None, "{bad:?}");
         }
         let na: HostValue = HostData::Character(vec![None]).into();
@@ -319,8 +335,14 @@ mod tests {
     fn case_55_and_61_what_guards_can_not_be_turned_off() {
         let mut all = Filters::default();
         all.keep_builtin("gateway");
-        let guards =
-            ["-builtin:permissions", "-builtin:plan", "-policy:critical_guard", "-policy:secret_guard", "-builtin:secrets", "-builtin:gateway"];
+        let guards = [
+            "-builtin:permissions",
+            "-builtin:plan",
+            "-policy:critical_guard",
+            "-policy:secret_guard",
+            "-builtin:secrets",
+            "-builtin:gateway",
+        ];
         for scope in Scope::ALL {
             let change = filters(scope, &guards, &mut all);
             assert_eq!(change.refused, guards);

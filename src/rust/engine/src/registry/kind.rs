@@ -118,7 +118,7 @@ mod tests {
         let validator = Validator { record: Some("r1".into()), home: None, token: None };
         let kind = Kind::defined_by(&spec, "plugin:demo", validator);
         assert_eq!((kind.name.as_str(), kind.source.as_str()), ("reviewer", "plugin:demo"));
-        assert!(kind.experimental && kind.is_additive() && kind.validator.is_some());
+        assert!(kind.experimental && kind.resolve == Resolve::All && kind.validator.is_some());
         assert_eq!(kind.fields.len(), 1);
     }
 }

@@ -1,19 +1,19 @@
 //! The registry: kinds, specs and their validation, records and how they are found.
 
-pub mod admission;
+pub(crate) mod admission;
 pub mod builtin;
 pub mod diagnostic;
-pub mod field;
+pub(crate) mod field;
 pub mod filter;
 pub mod kind;
 pub mod origin;
 pub mod placeholder;
 pub mod record;
-pub mod requirement;
+pub(crate) mod requirement;
 mod rules;
 pub mod service;
 pub mod snapshot;
 pub mod store;
 mod table;
-pub mod tokens;
+pub(crate) mod tokens;
 pub mod validate;

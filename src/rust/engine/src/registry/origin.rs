@@ -88,7 +88,8 @@ impl Origin {
 
 fn checked_source(v: &HostValue) -> Result<String, Error> {
     let expected = "\"session\", \"project\", \"user\", \"builtin:<name>\" or \"plugin:<name>\"";
-    let known = |s: &&str| matches!(*s, "session" | "project" | "user") || owned_by(s, "builtin:") || owned_by(s, "plugin:");
+    let known =
+        |s: &&str| matches!(*s, "session" | "project" | "user") || owned_by(s, "builtin:") || owned_by(s, "plugin:");
     v.as_str().filter(known).map(str::to_owned).ok_or_else(|| Error::argument("source", expected, &v.describe()))
 }
 
@@ -142,7 +143,9 @@ mod tests {
         for good in ["project", "user", "builtin:x", "plugin:a b"] {
             assert_eq!(Origin::checked(&origin(good, HostValue::null())).unwrap().source, good);
         }
-        for bad in ["somewhere", "", "user\n", "User", "plugin:", "plugin:a\n", "builtin:a\rb", "xplugin:a", "session\n"] {
+        for bad in
+            ["somewhere", "", "user\n", "User", "plugin:", "plugin:a\n", "builtin:a\rb", "xplugin:a", "session\n"]
+        {
             assert_eq!(arg(&origin(bad, HostValue::null())), "source", "{bad:?}");
         }
         assert_eq!(arg(&HostValue::named([("source", HostValue::strings(["user", "user"]))])), "source");
@@ -167,7 +170,9 @@ mod tests {
     fn ranks_are_whole_numbers_up_to_99() {
         let with_rank = |rank: HostValue| HostValue::named([("source", "user".into()), ("rank", rank)]);
         assert_eq!(Origin::checked(&with_rank(99.0.into())).unwrap().rank, 99);
-        for bad in [(-1.0).into(), 100.into(), 2.5.into(), f64::NAN.into(), "3".into(), HostData::Integer(vec![None]).into()] {
+        for bad in
+            [(-1.0).into(), 100.into(), 2.5.into(), f64::NAN.into(), "3".into(), HostData::Integer(vec![None]).into()]
+        {
             assert_eq!(arg(&with_rank(bad)), "rank");
         }
     }

@@ -51,7 +51,8 @@ fn texts(v: &HostValue) -> Option<Vec<&str>> {
 /// The placeholder for a promise. `declarations` is a named list from names to list(`signature`, `description`).
 pub fn placeholder(promise: &Promise, declarations: &HostValue, origin: Origin) -> NewRecord {
     let local = promise.key.split_once('/').map_or(promise.key.as_str(), |(_, name)| name);
-    let declaration = declarations.field(&promise.key).or_else(|| declarations.field(local)).cloned().unwrap_or_default();
+    let declaration =
+        declarations.field(&promise.key).or_else(|| declarations.field(local)).cloned().unwrap_or_default();
     let spec = HostValue::named([
         ("kind", promise.kind.as_str().into()),
         ("name", promise.key.as_str().into()),
@@ -59,7 +60,15 @@ pub fn placeholder(promise: &Promise, declarations: &HostValue, origin: Origin) 
         ("source", origin.source.as_str().into()),
         ("declaration", declaration),
     ]);
-    NewRecord { kind: promise.kind.clone(), key: promise.key.clone(), spec, schema: None, origin, attachment: None, lazy: true }
+    NewRecord {
+        kind: promise.kind.clone(),
+        key: promise.key.clone(),
+        spec,
+        schema: None,
+        origin,
+        attachment: None,
+        lazy: true,
+    }
 }
 
 #[cfg(test)]
@@ -69,7 +78,10 @@ mod tests {
 
     #[test]
     fn provides_names_each_thing_once() {
-        let good = HostValue::named([("tool", HostValue::strings(["t/search", "t/get"])), ("hook", HostValue::list(["input".into()]))]);
+        let good = HostValue::named([
+            ("tool", HostValue::strings(["t/search", "t/get"])),
+            ("hook", HostValue::list(["input".into()])),
+        ]);
         let keys: Vec<String> = promises(&good).unwrap().into_iter().map(|p| format!("{}:{}", p.kind, p.key)).collect();
         assert_eq!(keys, ["tool:t/search", "tool:t/get", "hook:input"]);
         let bad = [
@@ -82,7 +94,10 @@ mod tests {
             "tool".into(),
         ];
         for provides in bad {
-            assert!(matches!(promises(&provides), Err(Error::InvalidArgument { arg, .. }) if arg == "provides"), "{provides:?}");
+            assert!(
+                matches!(promises(&provides), Err(Error::InvalidArgument { arg, .. }) if arg == "provides"),
+                "{provides:?}"
+            );
         }
     }
 }

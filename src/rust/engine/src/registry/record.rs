@@ -151,7 +151,11 @@ impl Record {
 
     /// The name without the namespace.
     pub fn local_name(&self) -> &str {
-        if self.lazy { self.key.split_once('/').map_or(&self.key, |(_, name)| name) } else { self.text("name").unwrap_or_default() }
+        if self.lazy {
+            self.key.split_once('/').map_or(&self.key, |(_, name)| name)
+        } else {
+            self.text("name").unwrap_or_default()
+        }
     }
 
     /// What its declaration costs in a request, estimated once.

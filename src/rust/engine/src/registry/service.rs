@@ -3,8 +3,12 @@
 use std::collections::BTreeMap;
 
 /// Services that a built-in brings, for the words of an error when it isn't there.
-const KNOWN: [(&str, &str); 4] =
-    [("agent_def.get", "skills"), ("check.adapter", "providers"), ("adapter.replay", "providers"), ("route:console", "console")];
+const KNOWN: [(&str, &str); 4] = [
+    ("agent_def.get", "skills"),
+    ("check.adapter", "providers"),
+    ("adapter.replay", "providers"),
+    ("route:console", "console"),
+];
 
 /// The bootstrap services.
 #[derive(Debug, Clone, Default)]

@@ -40,6 +40,11 @@ impl Found {
             Some(r) => Found::Record(r),
         }
     }
+
+    /// The load to activate.
+    pub fn pending(&self) -> Vec<u64> {
+        if let Found::Lazy(load) = self { vec![*load] } else { Vec::new() }
+    }
 }
 
 impl Snapshot {
@@ -106,7 +111,10 @@ impl Snapshot {
     }
 
     fn of_event<'a>(&'a self, event: &'a str) -> impl Iterator<Item = &'a Rc<Record>> {
-        self.tables("hook").filter_map(move |t| t.by_alias.get(event)).flat_map(Same::iter).filter(|r| !self.is_disabled(r))
+        self.tables("hook")
+            .filter_map(move |t| t.by_alias.get(event))
+            .flat_map(Same::iter)
+            .filter(|r| !self.is_disabled(r))
     }
 
     /// The records of a kind: one winner a key, by key, for a `first` kind; all by order, rank and registration else.

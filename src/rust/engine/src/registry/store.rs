@@ -111,7 +111,12 @@ impl Registry {
                 copy.take_out(record);
             }
         }
-        Rc::new(Registry { inner: RefCell::new(copy), released: Rc::default(), now: self.now, scrub: self.scrub.clone() })
+        Rc::new(Registry {
+            inner: RefCell::new(copy),
+            released: Rc::default(),
+            now: self.now,
+            scrub: self.scrub.clone(),
+        })
     }
 
     /// The names of the kinds, in byte order.
@@ -150,8 +155,7 @@ impl Registry {
         }
         let time = (self.now)();
         let mut inner = self.inner.borrow_mut();
-        let entry =
-            Entry { seq: inner.next + 1, generation: inner.generation, time, released: self.released.clone() };
+        let entry = Entry { seq: inner.next + 1, generation: inner.generation, time, released: self.released.clone() };
         let record = Rc::new(Record::new(new, entry)?);
         let tie = inner.insert(&record, &kind);
         drop(inner);
@@ -221,6 +225,13 @@ impl Registry {
         range.filter_map(|(_, seq)| inner.by_seq.get(seq).cloned()).collect()
     }
 
+    /// All records of all sessions, in registration order.
+    pub fn records(&self) -> Vec<Rc<Record>> {
+        let mut out: Vec<Rc<Record>> = self.inner.borrow().by_seq.values().cloned().collect();
+        out.sort_by_key(|r| r.seq);
+        out
+    }
+
     /// The process-level records of a kind in registration order.
     pub fn process_records(&self, kind: &str) -> Vec<Rc<Record>> {
         let inner = self.inner.borrow();
@@ -286,12 +297,20 @@ impl Registry {
             inner.refilter();
             let limited = if scope == Scope::Project { inner.limited() } else { Vec::new() };
             let mut notes: Vec<(&str, String)> = Vec::new();
-            let refused = change.refused.iter().map(|f| ("filter_refused", format!("{f} is refused: what it aims at must stay on")));
+            let refused = change
+                .refused
+                .iter()
+                .map(|f| ("filter_refused", format!("{f} is refused: what it aims at must stay on")));
             notes.extend(refused);
             let unknown = unknown.iter().filter(|f| !change.refused.contains(f));
-            notes.extend(unknown.map(|f| ("filter_unknown_kind", format!("{f} aims at a kind that is not registered yet"))));
+            notes.extend(
+                unknown.map(|f| ("filter_unknown_kind", format!("{f} aims at a kind that is not registered yet"))),
+            );
             notes.extend(limited.into_iter().map(|key| {
-                ("filter_limited", format!("-{key} of a project can't turn off policies and hooks of the user or of a built-in"))
+                (
+                    "filter_limited",
+                    format!("-{key} of a project can't turn off policies and hooks of the user or of a built-in"),
+                )
             }));
             (change, notes)
         };

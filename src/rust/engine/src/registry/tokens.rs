@@ -14,7 +14,12 @@ pub fn declaration(kind: &str, spec: &HostValue, schema: Option<&Schema>) -> u64
         "context_block" => budget(),
         "guidance" => text("text").map_or(0, |t| estimate(t, Class::Prose)),
         "skill" => spec.field("tokens").and_then(HostValue::as_number).map_or_else(
-            || estimate(&format!("{} {}", text("name").unwrap_or_default(), text("description").unwrap_or_default()), Class::Prose),
+            || {
+                estimate(
+                    &format!("{} {}", text("name").unwrap_or_default(), text("description").unwrap_or_default()),
+                    Class::Prose,
+                )
+            },
             |x| x as u64,
         ),
         _ => 0,
@@ -39,7 +44,8 @@ fn tool(spec: &HostValue, schema: Option<&Schema>) -> u64 {
         }
         "r" => {
             let prefix = text("namespace").map_or("peter$".to_owned(), |ns| format!("peter${ns}$"));
-            let line = text("signature").map_or_else(|| signature(&prefix, name, &schema, text("description")), str::to_owned);
+            let line =
+                text("signature").map_or_else(|| signature(&prefix, name, &schema, text("description")), str::to_owned);
             estimate(&line, Class::Code)
         }
         _ => 0,

@@ -12,7 +12,7 @@ use crate::prompt::builtin_blocks::{
 };
 use crate::prompt::estimate::Class;
 use crate::prompt::preset::declaration_order;
-use crate::prompt::render::{Frozen as Prompt, SectionRecord, assemble};
+use crate::prompt::render::{SectionRecord, assemble};
 use crate::prompt::section::{ActiveTool, PromptFacts, Tier};
 use crate::registry::admission;
 use crate::registry::store::{Record, Snapshot};
@@ -25,7 +25,7 @@ const BLOCK_ORDER: i64 = 650;
 
 impl Scene {
     /// Renders prompt and tool array. `sections` are those that `session_start` handlers added.
-    pub async fn freeze(&self, sections: Vec<(String, String)>) -> (Frozen, Prompt) {
+    pub async fn freeze(&self, sections: Vec<(String, String)>) -> Frozen {
         let kinds = ["prompt_section", "guidance"];
         let snapshot = self.settled(|s| kinds.iter().flat_map(|k| s.pending(k)).collect()).await;
         let (preset, human, mode) = {
@@ -41,6 +41,7 @@ impl Scene {
             tools.push(DeclaredTool {
                 name: admission::record_wire_name(record),
                 key: record.key.clone(),
+                record: record.id.clone(),
                 description: record.text("description").unwrap_or_default().to_owned(),
                 schema,
             });
@@ -68,13 +69,13 @@ impl Scene {
             .iter()
             .map(|t| json!({"name": t.name, "description": t.description, "input_schema": t.schema}))
             .collect();
-        let frozen = Frozen {
+        Frozen {
             t0: prompt.t0.as_str().into(),
             t1: prompt.t1.as_str().into(),
             tools: tools.into(),
             tools_json: Value::Array(array).to_string().into(),
-        };
-        (frozen, prompt)
+            sections: prompt.sections.into(),
+        }
     }
 
     /// The direct tools in array order: built-ins that the preset lists, then all others by name.
@@ -114,7 +115,7 @@ impl Scene {
     }
 
     /// The input schema; one that is a function is asked for, and a tool without one is left out.
-    async fn schema_of(&self, record: &Rc<Record>) -> Option<Value> {
+    pub(super) async fn schema_of(&self, record: &Rc<Record>) -> Option<Value> {
         if !record.has_function("parameters") {
             let schema = record.schema.as_ref().map(|s| s.json().clone());
             return Some(schema.unwrap_or_else(|| json!({"type": "object", "properties": {}})));

@@ -13,7 +13,7 @@ use crate::registry::store::{Found, Record, Registry, Snapshot};
 use crate::schema::{Schema, formals_of, from_formals};
 use crate::session::Session;
 use crate::task::Task;
-use crate::value::{HostData, HostValue, Value, json};
+use crate::value::{HostData, HostValue, Signature, Value, json};
 
 /// The names below a namespace, or at the top: members and namespaces in byte order.
 pub fn names(snapshot: &Snapshot, namespace: Option<&str>) -> Vec<String> {
@@ -135,7 +135,10 @@ pub fn problems(registry: &Registry, record: &str, args: &HostValue) -> Vec<Stri
 }
 
 fn record_problems(record: &Record, args: &HostValue) -> Vec<String> {
-    let Some(schema) = record.schema.as_ref().filter(|s| !is_derived(record, s)) else { return Vec::new() };
+    let Some(schema) = record.schema.as_ref() else { return Vec::new() };
+    if let Some(signature) = derived_from(record, schema) {
+        return misnamed(signature, args);
+    }
     let checked = schema.check_host(args);
     let mut problems = checked.errors;
     if let Some(fields) = checked.input.as_object() {
@@ -144,12 +147,27 @@ fn record_problems(record: &Record, args: &HostValue) -> Vec<String> {
     problems
 }
 
-fn is_derived(record: &Record, schema: &Schema) -> bool {
+/// The function whose formals are all that the schema says.
+fn derived_from<'a>(record: &'a Record, schema: &Schema) -> Option<&'a Signature> {
     match record.spec.field("fun").map(|f| &f.data) {
-        Some(HostData::Function(signature)) => from_formals(signature) == *schema.json(),
-        _ => false,
+        Some(HostData::Function(signature)) if from_formals(signature) == *schema.json() => Some(signature),
+        _ => None,
     }
 }
+
+/// Arguments that a function does not have, or needs and did not get.
+fn misnamed(signature: &Signature, args: &HostValue) -> Vec<String> {
+    let given: Vec<&str> = args.names.iter().flatten().map(String::as_str).collect();
+    let has = |name: &str| signature.formals.iter().any(|f| f.name == name);
+    let unknown = given.iter().filter(|name| !signature.has_dots() && !name.is_empty() && !has(name));
+    let missing = signature.formals.iter().filter(|f| f.required && f.name != "..." && !given.contains(&f.name.as_str()));
+    let mut problems: Vec<String> = unknown.map(|name| format!("unknown argument '{name}'")).collect();
+    problems.extend(missing.map(|f| format!("'{}' is required", f.name)));
+    problems
+}
+
+/// A call may stand within this many others: members and hooks that set off each other come to an end.
+const DEEPEST: usize = 16;
 
 /// Vectors longer than this are described, not shown, to hooks and policies.
 const SHOWN_BYTES: usize = 64 * 1024;
@@ -187,8 +205,6 @@ pub fn call(engine: &Rc<Engine>, session: &Rc<Session>, call: MemberCall) -> Res
     let Some(running) = session.running.borrow().clone() else {
         return Err(Error::NotAvailable { member: "a member call in a run".into(), provided_by: None });
     };
-    let record = engine.registry.snapshot(Some(&session.id)).winner("tool", &call.key);
-    let problems = record.map_or_else(Vec::new, |r| record_problems(&r, &call.input));
     let input = descriptor(&call.input);
     let (engine, session) = (engine.clone(), session.clone());
     let bell = engine.bell.clone();
@@ -201,15 +217,26 @@ pub fn call(engine: &Rc<Engine>, session: &Rc<Session>, call: MemberCall) -> Res
             *count += 1;
             *count
         };
+        let id = format!("{outer}/{k}");
+        if id.matches('/').count() > DEEPEST {
+            let message = format!("Calls are nested more than {DEEPEST} deep.");
+            scene.diagnose("nesting", "tool_call", "too_deep", &format!("{}: {message}", call.key));
+            return Err(Error::Tool { tool: call.key, status: "denied", message });
+        }
+        let record = scene.find(|snapshot| snapshot.find("tool", &call.key)).await;
+        let problems = record.map_or_else(Vec::new, |r| record_problems(&r, &call.input));
         let nested = Nested { outer: call.outer, args: call.args, from_model_code: call.from_model_code, problems };
         let request = CallRequest {
-            id: format!("{outer}/{k}"),
+            id,
             name: call.key,
             input: CallInput::Json(input),
             nested: Some(nested),
         };
         let finished = scene.perform(request).await;
         let text = finished.result.plain();
+        if let Some(error) = finished.stop {
+            scene.run.stop.borrow_mut().get_or_insert(error);
+        }
         match finished.status {
             "ok" => Ok(json!({"text": text})),
             status => Err(Error::Tool { tool: finished.key, status, message: text }),

@@ -1,16 +1,17 @@
 //! A run: requests, tool calls, boundaries, until the model is done or something ends it.
 
 pub mod check;
-pub mod freeze;
+pub(crate) mod freeze;
 pub mod member;
 pub mod models;
-pub mod permission;
-pub mod request;
-pub mod scene;
-pub mod tool;
-pub mod tool_result;
+pub(crate) mod permission;
+pub(crate) mod request;
+pub(crate) mod scene;
+pub(crate) mod tool;
+pub(crate) mod tool_result;
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::clock;
@@ -39,6 +40,10 @@ impl Settled {
         Settled { status: Status::Idle, reason: None, error: None }
     }
 
+    fn blocked(error: Error) -> Self {
+        Settled { status: Status::Blocked, reason: Some(error.to_string()), error: Some(error) }
+    }
+
     fn failed(error: Error) -> Self {
         Settled { status: Status::Error, reason: Some(error.to_string()), error: Some(error) }
     }
@@ -62,21 +67,28 @@ async fn run(engine: Rc<Engine>, session: Rc<Session>, host: Host) -> Result<Val
     if session.is_running() {
         return Err(Error::Busy { session: session.id.clone() });
     }
-    let running = Running {
-        id: clock::fresh_id("u", 8),
-        signal: host.signal().clone(),
-        turn: session.state.borrow().turns,
-        nested: Rc::default(),
-        approved: Rc::default(),
-    };
+    let turn = session.state.borrow().turns;
+    let running = Running::new(clock::fresh_id("u", 8), host.signal().clone(), turn);
     *session.running.borrow_mut() = Some(running.clone());
     session.state.borrow_mut().status = Status::Running;
     engine.registry.begin_run(&running.id, Some(&session.id));
     let guard = Guard { engine: engine.clone(), session: session.clone(), run: running.id.clone() };
     let scene = Scene { engine, session, host, run: running };
     let usage_before = scene.session.state.borrow().usage.len();
-    let settled = match scene.start().await {
-        Ok(first) => scene.turns(first).await,
+    let usage = || {
+        let state = scene.session.state.borrow();
+        Value::Array(state.usage.iter().skip(usage_before).map(|r| r.0.clone()).collect())
+    };
+    let parent = scene.parent();
+    scene.tell_parent(parent.as_ref(), "subagent_start", json!({})).await;
+    let opened = scene.start().await;
+    let began = matches!(opened, Ok(Some(_)));
+    let settled = match opened {
+        Ok(Some((target, input))) => {
+            scene.open(input).await;
+            scene.turns(target).await
+        }
+        Ok(None) => scene.aborted().await,
         Err(error) => Settled::failed(error),
     };
     let status = settled.status.as_str();
@@ -85,14 +97,13 @@ async fn run(engine: Rc<Engine>, session: Rc<Session>, host: Host) -> Result<Val
         state.status = settled.status;
         state.reason = settled.reason.clone();
     }
-    scene
-        .notify("agent_end", || {
-            let state = scene.session.state.borrow();
-            let usage: Vec<&Value> = state.usage.iter().skip(usage_before).map(|r| &r.0).collect();
-            json!({"status": status, "reason": settled.reason, "usage": usage, "doc": Value::Null, "turns": state.turns})
-        })
-        .await;
+    if began {
+        let turns = || scene.session.state.borrow().turns;
+        let end = || json!({"status": status, "reason": settled.reason, "usage": usage(), "doc": null, "turns": turns()});
+        scene.notify("agent_end", end).await;
+    }
     drop(guard);
+    scene.tell_parent(parent.as_ref(), "subagent_end", json!({"status": status, "usage": usage()})).await;
     let condition = settled.error.map(|e| e.condition());
     let condition = condition.map(|c| json!({"classes": c.classes, "message": c.message, "fields": c.fields}));
     Ok(json!({"status": status, "condition": condition}))
@@ -108,7 +119,7 @@ struct Guard {
 impl Drop for Guard {
     fn drop(&mut self) {
         self.engine.registry.end_run(&self.run);
-        close_open_calls(&self.session, "the run ended");
+        close_open_calls(&self.session);
         *self.session.running.borrow_mut() = None;
         let mut state = self.session.state.borrow_mut();
         if matches!(state.status, Status::Running | Status::Waiting) {
@@ -117,17 +128,26 @@ impl Drop for Guard {
     }
 }
 
-fn close_open_calls(session: &Session, reason: &str) {
+fn close_open_calls(session: &Session) {
+    let executing = session.running.borrow().as_ref().and_then(|r| r.executing.take());
     for (id, name) in session.history.open_calls() {
-        session.history.push(not_executed(id, name, reason));
+        let message = match executing.as_ref().filter(|(executing, _)| *executing == id) {
+            Some((_, since)) => failed_call(id, name, tool::interrupted(since.elapsed().as_secs_f64())),
+            None => not_executed(id, name, "the run ended"),
+        };
+        session.history.push(message);
     }
 }
 
 fn not_executed(id: String, name: String, reason: &str) -> Message {
+    failed_call(id, name, format!("Not executed: {reason}."))
+}
+
+fn failed_call(id: String, name: String, text: String) -> Message {
     Message::ToolResult {
         tool_call_id: id,
         tool_name: name,
-        content: vec![Block::text(format!("Not executed: {reason}."))],
+        content: vec![Block::text(text)],
         is_error: true,
         details: Default::default(),
         gloss: None,
@@ -143,30 +163,57 @@ struct Target {
 }
 
 impl Scene {
-    /// Freezes the prompt when need be and puts the input into the history.
-    async fn start(&self) -> Result<Target, Error> {
-        let choice = self.session.state.borrow().model.clone();
-        let (provider, model) = models::lookup(&self.snapshot(), &choice)?;
-        let frozen = self.session.state.borrow().frozen.clone();
-        let frozen = match frozen {
-            Some(frozen) => frozen,
-            None => self.first_time().await,
-        };
-        let Some(input) = self.session.dequeue(None) else {
-            if self.session.history.is_empty() {
-                return Err(Error::argument_message("prompt", "There is nothing to run: the session has no input."));
-            }
-            self.notify("agent_start", || json!({})).await;
-            self.notify("turn_start", || json!({})).await;
-            return Ok(Target { provider, model, frozen });
-        };
-        self.notify("agent_start", || json!({})).await;
-        self.notify("turn_start", || json!({})).await;
-        self.say(input).await;
-        Ok(Target { provider, model, frozen })
+    /// The run that this session was started from, while that goes on. Stopping it stops this one.
+    fn parent(&self) -> Option<Scene> {
+        let session = self.session.parent.as_ref()?.upgrade()?;
+        let run = session.running.borrow().clone()?;
+        run.signal.also_raises(&self.run.signal);
+        Some(Scene { engine: self.engine.clone(), session, host: self.host.clone(), run })
     }
 
-    async fn first_time(&self) -> Frozen {
+    async fn tell_parent(&self, parent: Option<&Scene>, event: &str, more: Value) {
+        let Some(parent) = parent else { return };
+        let payload = || {
+            let model = self.session.state.borrow().model.reference();
+            let mut payload =
+                json!({"child": self.session.id, "agent": parent.session.agent, "backend": "inline", "model": model});
+            if let (Value::Object(fields), Value::Object(more)) = (&mut payload, more) {
+                fields.extend(more);
+            }
+            payload
+        };
+        parent.notify(event, payload).await;
+    }
+
+    /// What is run, and whom it asks: the prompt is frozen when need be, the first input is taken. `None` when the
+    /// person stopped it.
+    async fn start(&self) -> Result<Option<(Target, Option<Input>)>, Error> {
+        let choice = self.session.state.borrow().model.clone();
+        let snapshot = self.settled(|s| s.find("provider", &choice.provider).pending()).await;
+        let (provider, model) = models::lookup(&snapshot, &choice)?;
+        let frozen = self.session.state.borrow().frozen.clone();
+        let frozen = match frozen {
+            Some(frozen) => Some(frozen),
+            None => self.first_time().await,
+        };
+        let Some(frozen) = frozen else { return Ok(None) };
+        let input = self.session.dequeue(None);
+        if input.is_none() && !self.session.history.is_unfinished() {
+            return Err(Error::argument_message("prompt", "There is nothing to run: the session has no input."));
+        }
+        Ok(Some((Target { provider, model, frozen }, input)))
+    }
+
+    async fn open(&self, input: Option<Input>) {
+        self.notify("agent_start", || json!({})).await;
+        self.notify("turn_start", || json!({})).await;
+        if let Some(input) = input {
+            self.say(input).await;
+        }
+    }
+
+    /// Freezes the prompt, unless the person stopped it: half a prompt is never kept.
+    async fn first_time(&self) -> Option<Frozen> {
         let reason = if self.session.parent.is_some() { "child" } else { "new" };
         let mut sections = Vec::new();
         if let Some(Answer::Collected(fields)) = self.answer("session_start", || json!({"reason": reason})).await {
@@ -178,9 +225,12 @@ impl Scene {
                 .collect();
             self.session.state.borrow_mut().start_blocks = start_blocks(fields.get("blocks"));
         }
-        let (frozen, _) = self.freeze(sections).await;
+        let frozen = self.freeze(sections).await;
+        if self.run.signal.is_raised() {
+            return None;
+        }
         self.session.state.borrow_mut().frozen = Some(frozen.clone());
-        frozen
+        Some(frozen)
     }
 
     /// Puts a prompt with its context blocks into the history.
@@ -204,17 +254,20 @@ impl Scene {
     }
 
     async fn turns(&self, target: Target) -> Settled {
-        let mut requests = 0;
+        let limit = self.session.state.borrow().settings.max_turns;
+        let mut left = limit;
         loop {
-            let limit = self.session.state.borrow().settings.max_turns;
-            if requests >= limit {
-                let error = Error::MaxTurns { max_turns: limit, session: self.session.id.clone() };
-                return Settled { status: Status::MaxTurns, reason: Some(error.to_string()), error: Some(error) };
+            if self.run.signal.is_raised() {
+                return self.aborted().await;
             }
-            requests += 1;
+            if let Some(error) = self.run.stop.take() {
+                self.end_turn(None, &[]).await;
+                return Settled::blocked(error);
+            }
+            left = left.saturating_sub(1);
             let message = match self.request(&target.provider, &target.model, &target.frozen).await {
-                Ended::Reply(message) => message,
-                Ended::Aborted => return self.aborted().await,
+                Ended::Reply(message) if !self.run.signal.is_raised() => message,
+                Ended::Reply(_) | Ended::Aborted => return self.aborted().await,
                 Ended::Failed(error) => {
                     let last = self.session.history.last(|m| matches!(m, Message::Assistant(_)));
                     self.end_turn(last.as_deref(), &[]).await;
@@ -222,16 +275,22 @@ impl Scene {
                 }
             };
             match self.after_reply(&message).await {
-                Next::Request => self.notify("turn_start", || json!({})).await,
+                Next::Request if left == 0 => return self.at_limit(limit),
+                Next::Request => {
+                    self.host.rest(json!({"type": "turn_end"})).await;
+                    self.next_turn().await;
+                }
                 Next::Settle(settled) => return settled,
-            }
-            if let Some(steer) = self.session.dequeue(Some(Urgency::Steer)) {
-                self.steer(steer).await;
             }
         }
     }
 
-    /// Calls, the end of the turn, and what is queued.
+    fn at_limit(&self, limit: u64) -> Settled {
+        let error = Error::MaxTurns { max_turns: limit, session: self.session.id.clone() };
+        Settled { status: Status::MaxTurns, reason: Some(error.to_string()), error: Some(error) }
+    }
+
+    /// Calls and the end of the turn.
     async fn after_reply(&self, message: &Rc<Message>) -> Next {
         let Message::Assistant(reply) = &**message else { return Next::Settle(Settled::idle()) };
         let calls = calls_of(&reply.content);
@@ -247,20 +306,25 @@ impl Scene {
             for (i, call) in calls.iter().enumerate() {
                 let finished = self.make(call).await;
                 all_terminate &= finished.result.terminate;
-                if let Some(error) = finished.stop {
-                    return self.blocked(&calls[i + 1..], message, results_from, error).await;
-                }
                 if self.run.signal.is_raised() {
                     return Next::Settle(self.aborted().await);
+                }
+                if let Some(error) = finished.stop.or_else(|| self.run.stop.take()) {
+                    return self.blocked(&calls[i + 1..], message, results_from, error).await;
                 }
             }
         }
         let results = self.session.history.range(results_from, usize::MAX);
         self.end_turn(Some(message), &results).await;
-        if all_terminate {
-            return Next::Settle(Settled::idle());
+        if self.run.signal.is_raised() {
+            return Next::Settle(self.aborted().await);
         }
-        self.boundary(calls.is_empty()).await
+        if let Some(error) = self.run.stop.take() {
+            return Next::Settle(Settled::blocked(error));
+        }
+        let done = calls.is_empty() && reply.stop_reason != StopReason::Pause;
+        let waits = self.session.is_queued(Urgency::Steer) || (done && self.session.is_queued(Urgency::FollowUp));
+        if all_terminate || (done && !waits) { Next::Settle(Settled::idle()) } else { Next::Request }
     }
 
     async fn make(&self, call: &ModelCall) -> tool::Finished {
@@ -278,22 +342,23 @@ impl Scene {
         finished
     }
 
-    /// What follows a turn: steers first, then, when the model is done, one follow-up.
-    async fn boundary(&self, done: bool) -> Next {
-        if let Some(steer) = self.session.dequeue(Some(Urgency::Steer)) {
+    /// The next turn, with one queued item: a steer first; a follow-up only when the model was done.
+    async fn next_turn(&self) {
+        let steer = self.session.dequeue(Some(Urgency::Steer));
+        let follow_up = match (&steer, self.session.history.is_unfinished()) {
+            (None, false) => self.session.dequeue(Some(Urgency::FollowUp)),
+            _ => None,
+        };
+        if steer.is_some() || follow_up.is_some() {
             self.queue_update().await;
-            self.notify("turn_start", || json!({})).await;
-            self.steer(steer).await;
-            return Next::Request;
         }
-        if !done {
-            return Next::Request;
-        }
-        let Some(input) = self.session.dequeue(Some(Urgency::FollowUp)) else { return Next::Settle(Settled::idle()) };
-        self.queue_update().await;
         self.notify("turn_start", || json!({})).await;
-        self.say(input).await;
-        Next::Request
+        if let Some(steer) = steer {
+            self.steer(steer).await;
+        }
+        if let Some(input) = follow_up {
+            self.say(input).await;
+        }
     }
 
     async fn queue_update(&self) {
@@ -326,7 +391,6 @@ impl Scene {
             json!({"message": message.map(Message::to_json), "results": results})
         })
         .await;
-        self.host.show(json!({"type": "turn_end"}));
     }
 
     async fn blocked(&self, rest: &[ModelCall], message: &Rc<Message>, from: usize, error: Error) -> Next {
@@ -336,7 +400,10 @@ impl Scene {
         }
         let results = self.session.history.range(from, usize::MAX);
         self.end_turn(Some(message), &results).await;
-        Next::Settle(Settled { status: Status::Blocked, reason: Some(error.to_string()), error: Some(error) })
+        if self.run.signal.is_raised() {
+            return Next::Settle(self.aborted().await);
+        }
+        Next::Settle(Settled::blocked(error))
     }
 
     /// Closes what is open: every call has a result, and the session can go on.
@@ -397,5 +464,5 @@ fn start_blocks(given: Option<&Value>) -> Vec<Block> {
         .collect()
 }
 
-/// Approvals of a run: the level that was let through, a tool call.
-pub type Approved = Rc<RefCell<std::collections::HashMap<String, u8>>>;
+/// Approvals of a run, by tool call: the level of the code, and the members that it was seen to call.
+pub type Approved = Rc<RefCell<HashMap<String, (u8, Vec<(String, u8)>)>>>;

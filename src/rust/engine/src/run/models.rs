@@ -79,11 +79,6 @@ impl Known {
                 .collect(),
         )
     }
-
-    /// Names that stand for a model: provider ids, references, model ids.
-    pub fn has_provider(&self, id: &str) -> bool {
-        self.providers.iter().any(|p| p.id == id)
-    }
 }
 
 /// Provider record and model of a choice.

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::scene::Scene;
-use super::tool::{CallRequest, is_evaluator};
+use super::tool::{CallRequest, is_evaluator, problem};
 use crate::error::Error;
 use crate::gate::lattice::{Decision, Guards, Next, Opinion, Round, Verdict};
 use crate::gate::message::{Refusal, denied, how_to_allow};
@@ -12,8 +12,9 @@ use crate::gate::risk::{self, Risk};
 use crate::gate::{Around, risk_of_code};
 use crate::hook::Answer;
 use crate::meaning::Role;
-use crate::registry::store::{Record, Snapshot};
+use crate::registry::store::Record;
 use crate::reply::{Exit, HostReply};
+use crate::schema::Schema;
 use crate::value::{HostValue, Value, json};
 
 /// The sources of the policies that are decided here; the host's `check` of such a record is never called.
@@ -30,8 +31,8 @@ pub struct Gate<'a> {
     pub request: &'a CallRequest,
     /// Its tool.
     pub record: &'a Record,
-    /// What was registered when the call began.
-    pub snapshot: &'a Snapshot,
+    /// The schema of its input.
+    pub schema: Option<&'a Schema>,
 }
 
 /// The outcome.
@@ -46,36 +47,47 @@ pub enum Asked {
     Stop(String, Box<Error>),
 }
 
-/// How dangerous a call is.
-struct Assessed {
-    level: u8,
+/// How dangerous a call is with one input.
+#[derive(Clone)]
+pub struct Assessed {
+    /// What was judged.
+    input: Value,
+    /// The level.
+    pub level: u8,
     code: Option<Risk>,
 }
 
 impl Gate<'_> {
-    /// Asks all policies, and the person when they say so.
-    pub async fn decide(&self, input: Value) -> Asked {
-        let policies = self.snapshot.list("policy");
+    /// Asks all policies, and the person when they say so. `known` is what was judged before.
+    pub async fn decide(&self, input: Value, known: Option<Assessed>) -> Asked {
+        let policies = self.scene.list("policy").await;
         let mut round = Round::new(input, self.guards(&policies));
-        let mut assessed = self.assess(round.input()).await;
+        let mut assessed = self.assess(round.input(), known).await;
+        let mut modifier = String::new();
         loop {
             for policy in &policies {
+                let before = round.input().clone();
                 self.ask_policy(policy, &mut round, &assessed).await;
+                if *round.input() != before {
+                    modifier.clone_from(&policy.key);
+                }
+                if self.scene.run.signal.is_raised() {
+                    break;
+                }
             }
             match round.end_pass(assessed.level == 0) {
                 Next::Decided(verdict) => return self.settle(verdict, &assessed).await,
                 Next::Again => {}
             }
-            if let Some(problem) = self.invalid_input(round.input()) {
-                return Asked::Invalid(format!("Invalid arguments for {}: {problem}", self.record.key));
+            if let Some(text) = self.scene.halted() {
+                return Asked::Denied(text);
             }
-            assessed = self.assess(round.input()).await;
+            if let Some(problem) = problem(self.schema, round.input()) {
+                let text = format!("Invalid arguments for {}: {problem} (as policy '{modifier}' changed them)", self.record.key);
+                return Asked::Invalid(text);
+            }
+            assessed = self.assess(round.input(), None).await;
         }
-    }
-
-    fn invalid_input(&self, input: &Value) -> Option<String> {
-        let errors = self.record.schema.as_ref()?.validate(input);
-        (!errors.is_empty()).then(|| errors.join("; "))
     }
 
     fn guards(&self, policies: &[Rc<Record>]) -> Guards {
@@ -86,8 +98,17 @@ impl Gate<'_> {
         Guards { mode_active, unguarded, missing }
     }
 
-    /// The risk of the input: the tool's own word, the analysis of code, else by its annotations.
-    async fn assess(&self, input: &Value) -> Assessed {
+    /// The risk of the input: the tool's own word, the analysis of code, else by its annotations. What is `known` of
+    /// the same input is not found out again.
+    pub async fn assess(&self, input: &Value, known: Option<Assessed>) -> Assessed {
+        if let Some(known) = known.filter(|k| k.input == *input) {
+            return known;
+        }
+        let (level, code) = self.judge(input).await;
+        Assessed { input: input.clone(), level, code }
+    }
+
+    async fn judge(&self, input: &Value) -> (u8, Option<Risk>) {
         if self.record.has_function("risk") {
             let args = vec![input.clone()];
             let reply = self.scene.consult(self.record, "risk", Role::Risk, Some(&self.request.id), args).await;
@@ -95,36 +116,27 @@ impl Gate<'_> {
         }
         let hints = self.record.spec.field("annotations");
         let read_only = hints.and_then(|a| a.field("read_only")).and_then(HostValue::as_flag) == Some(true);
-        Assessed { level: if read_only { 0 } else { 2 }, code: None }
+        (if read_only { 0 } else { 2 }, None)
     }
 
-    fn read_risk(&self, reply: &HostReply) -> Assessed {
-        let failed = Assessed { level: 3, code: None };
-        let Ok(value) = reply.result() else {
-            if let Err(f) = reply.result()
-                && Role::Risk.consequence(f.exit).abort
-            {
-                self.scene.run.signal.abort("user");
-            }
-            return failed;
-        };
+    fn read_risk(&self, reply: &HostReply) -> (u8, Option<Risk>) {
         if is_evaluator(self.record) {
-            let Ok(facts) = value.to_json() else { return failed };
+            let Some(facts) = reply.result().ok().and_then(|v| v.to_json().ok()) else { return (risk::UNKNOWN, None) };
             let existing = |name: &str| facts.get("existing")?.get(name)?.as_f64();
             let around = Around { existing: &existing, member_level: &|path| self.member_level(path), rules: &[] };
             let risk = risk_of_code(&facts, &around);
-            return Assessed { level: risk.level, code: Some(risk) };
+            return (risk.level, Some(risk));
         }
         let (level, problem) = risk::level_of(reply);
         if let Some(problem) = problem {
             self.scene.diagnose(&self.record.extension, "risk", "malformed_answer", &problem);
         }
-        Assessed { level, code: None }
+        (level, None)
     }
 
     /// The level of a `peter$` member that code calls: 0 for read-only ones.
     fn member_level(&self, path: &str) -> Option<u8> {
-        let record = self.snapshot.winner("tool", path)?;
+        let record = self.scene.snapshot().winner("tool", path)?;
         let hints = record.spec.field("annotations");
         let read_only = hints.and_then(|a| a.field("read_only")).and_then(HostValue::as_flag) == Some(true);
         Some(if read_only { 0 } else { 2 })
@@ -168,28 +180,34 @@ impl Gate<'_> {
         for d in &verdict.diagnostics {
             self.scene.diagnose(&d.source, &d.event, &d.class, &d.message);
         }
-        if verdict.abort {
-            self.scene.run.signal.abort("user");
+        if verdict.decision == Decision::Deny {
+            return Asked::Denied(denied(Refusal::Policy, &verdict.reason));
+        }
+        if let Some(text) = self.scene.halted() {
+            return Asked::Denied(text);
         }
         match verdict.decision {
-            Decision::Allow => self.approved(verdict.input, assessed),
+            Decision::Allow => Asked::Run(verdict.input),
             Decision::Ask if self.was_approved(assessed) => Asked::Run(verdict.input),
             Decision::Deny => Asked::Denied(denied(Refusal::Policy, &verdict.reason)),
             Decision::Ask | Decision::AskHuman => self.question(verdict, assessed).await,
         }
     }
 
-    /// Notes the level of code that was let through: what it calls at or below that level is not asked about again.
+    /// Notes what code that a hook or a person approved calls: the question is not asked again for those members.
     fn approved(&self, input: Value, assessed: &Assessed) -> Asked {
-        if assessed.code.is_some() {
-            self.scene.run.approved.borrow_mut().insert(self.request.id.clone(), assessed.level);
+        if let Some(risk) = &assessed.code {
+            self.scene.run.approved.borrow_mut().insert(self.request.id.clone(), (risk.level, risk.members.clone()));
         }
         Asked::Run(input)
     }
 
+    /// True for a member that the code around it was seen to call, at or below the level that was approved.
     fn was_approved(&self, assessed: &Assessed) -> bool {
         let outer = self.request.nested.as_ref().filter(|n| n.from_model_code).and_then(|n| n.outer.as_ref());
-        outer.is_some_and(|id| self.scene.run.approved.borrow().get(id).is_some_and(|level| assessed.level <= *level))
+        let approved = self.scene.run.approved.borrow();
+        let Some((level, members)) = outer.and_then(|id| approved.get(id)) else { return false };
+        assessed.level <= *level && members.iter().any(|(path, _)| *path == self.record.key)
     }
 
     async fn question(&self, verdict: Verdict, assessed: &Assessed) -> Asked {
@@ -203,10 +221,15 @@ impl Gate<'_> {
             && let Some(Answer::First(fields)) = self.scene.answer("permission_request", || request.clone()).await
         {
             let reason = fields.get("reason").and_then(Value::as_str).unwrap_or_default();
-            return match fields.get("decision").and_then(Value::as_str) {
-                Some("allow") => self.approved(verdict.input, assessed),
+            let allowed = fields.get("decision").and_then(Value::as_str) == Some("allow");
+            return match self.scene.halted() {
+                Some(text) if allowed => Asked::Denied(text),
+                None if allowed => self.approved(verdict.input, assessed),
                 _ => Asked::Denied(denied(Refusal::Hook, reason)),
             };
+        }
+        if let Some(text) = self.scene.halted() {
+            return Asked::Denied(text);
         }
         let (person, go_on) = {
             let state = self.scene.session.state.borrow();

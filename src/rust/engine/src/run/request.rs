@@ -1,7 +1,7 @@
 //! One model request: its stream, what a person and listeners see of it, and the message that comes of it.
 
-use std::collections::VecDeque;
-use std::rc::Rc;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::{Rc, Weak};
 use std::time::{Duration, Instant};
 
 use super::scene::{How, Scene};
@@ -16,12 +16,12 @@ use crate::provider::completions::{Encoder, Options, Params, Reader, System, Tar
 use crate::provider::endpoint::Endpoint;
 use crate::provider::fake::{self, Act, Fake, Question};
 use crate::provider::http::{ReplyStream, Timeouts};
-use crate::provider::{failure, retry};
+use crate::provider::retry;
 use crate::redact::StreamRedactor;
 use crate::registry::store::Record;
-use crate::session::{Frozen, UsageRow};
+use crate::session::Frozen;
 use crate::task::CallStyle;
-use crate::value::{HostData, HostValue, Map, Value, json};
+use crate::value::{HostData, HostValue, Value, json};
 
 /// Text is shown at most this often.
 const SHOW_EVERY: Duration = Duration::from_millis(16);
@@ -50,11 +50,19 @@ enum Source {
 }
 
 /// What of a stream is on its way to the person.
+#[derive(Default)]
 struct Shown {
-    redactor: StreamRedactor,
+    block: Option<Showing>,
     text: String,
     last: Option<Instant>,
     committed: bool,
+}
+
+/// The block that takes deltas at present.
+struct Showing {
+    index: usize,
+    kind: &'static str,
+    redactor: StreamRedactor,
 }
 
 impl Scene {
@@ -74,9 +82,11 @@ impl Scene {
                     return Ended::Reply(message);
                 }
                 Err((failure, _)) if failure.class == FailureClass::Aborted => return Ended::Aborted,
+                Err(_) if self.run.signal.is_raised() => return Ended::Aborted,
                 Err(failed) => failed,
             };
             let jitter = (clock::now() * 1000.0).fract();
+            let class = failure.class.as_str();
             match policy.decide(failure, attempt, committed, self.run.signal.is_raised(), jitter) {
                 retry::Decision::GiveUp(failure) => {
                     if attempt > 1 {
@@ -91,7 +101,7 @@ impl Scene {
                 }
                 retry::Decision::Retry(delay) => {
                     attempt += 1;
-                    self.notify("retry_start", || json!({"attempt": attempt, "delay": delay})).await;
+                    self.notify("retry_start", || json!({"attempt": attempt, "delay": delay, "class": class})).await;
                     self.host.show(json!({"type": "retry", "text": format!("retrying in {delay:.1} s")}));
                     let pause = self.engine.runtime.sleep(Duration::from_secs_f64(delay));
                     if self.run.signal.unless_raised(pause).await.is_none() {
@@ -107,7 +117,6 @@ impl Scene {
         let request_id = clock::fresh_id("q", 12);
         let started = Instant::now();
         let began = clock::now();
-        let params = self.params(model).await;
         let tokens = {
             let mut projection = self.session.projection.borrow_mut();
             projection.update(&self.session.history);
@@ -120,11 +129,15 @@ impl Scene {
             })
         })
         .await;
+        let params = self.params(model).await;
         self.notify("message_start", || json!({"role": "assistant"})).await;
-        self.session.state.borrow_mut().requests += 1;
-        let mut source = self.open(provider, model, frozen, &Ask { params: &params, request_id: &request_id }).await;
-        let mut shown = Shown { redactor: StreamRedactor::new(self.engine.redactor.borrow().clone()), text: String::new(), last: None, committed: false };
+        let mut source = match self.run.signal.is_raised() {
+            true => Source::Fake(VecDeque::new()),
+            false => self.ask(provider, model, frozen, &Ask { params: &params, request_id: &request_id }).await,
+        };
+        let mut shown = Shown::default();
         let (reply, failure) = self.read(&mut source, &mut shown).await;
+        self.show_held(&mut shown).await;
         self.flush(&mut shown, true);
         let assistant = Assistant {
             content: reply.content,
@@ -147,7 +160,7 @@ impl Scene {
         let aborted = assistant.stop_reason == StopReason::Aborted;
         let row = usage_row(self, &assistant, began, started.elapsed().as_secs_f64());
         if !aborted {
-            self.session.state.borrow_mut().usage.push(UsageRow(row.clone()));
+            self.session.note_usage(&row);
             self.notify("usage", || json!({"row": row})).await;
         }
         let message = self.session.history.push(Message::Assistant(assistant));
@@ -171,7 +184,8 @@ impl Scene {
         }
     }
 
-    async fn open(&self, provider: &Rc<Record>, model: &ModelRecord, frozen: &Frozen, ask: &Ask<'_>) -> Source {
+    async fn ask(&self, provider: &Rc<Record>, model: &ModelRecord, frozen: &Frozen, ask: &Ask<'_>) -> Source {
+        self.session.state.borrow_mut().requests += 1;
         if let Some(fake) = provider.attachment.clone().and_then(|a| a.downcast::<Fake>().ok()) {
             return Source::Fake(self.ask_fake(provider, model, frozen, ask.params, &fake).await);
         }
@@ -219,12 +233,7 @@ impl Scene {
         let reply = self.call(how, vec![fake.request(n).unwrap_or_default()]).await;
         match reply.result() {
             Ok(value) => fake::acts(value, n, &provider.key, counts),
-            Err(failed) => {
-                if Role::Script.consequence(failed.exit).abort {
-                    self.run.signal.abort("user");
-                }
-                fake::failed_script(&provider.key, n, &failed.message)
-            }
+            Err(failed) => fake::failed_script(&provider.key, n, &failed.message),
         }
     }
 
@@ -258,7 +267,7 @@ impl Scene {
             vec![json!({"method": "POST", "url": provider.text("base_url"), "model": self.session.state.borrow().model.id})]
         };
         let reply = self.provider_call(provider, "headers", Role::Headers, args).await;
-        let value = self.or_abort(Role::Headers, &reply).map_err(|m| request_failure(&format!("headers: {m}")))?;
+        let value = reply.result().map_err(|f| request_failure(&format!("headers: {}", f.message)))?;
         if value.is_empty() {
             return Err(request_failure("headers: the function returned nothing"));
         }
@@ -270,7 +279,7 @@ impl Scene {
         let Some(auth) = provider.spec.field("auth") else { return Ok(None) };
         if auth.is_function() {
             let reply = self.provider_call(provider, "auth", Role::Auth, vec![]).await;
-            let value = self.or_abort(Role::Auth, &reply).map_err(|m| request_failure(&format!("auth: {m}")))?;
+            let value = reply.result().map_err(|f| request_failure(&format!("auth: {}", f.message)))?;
             return match value.as_str() {
                 Some(key) => Ok(Some((format!("{}-key", provider.key), key.to_owned()))),
                 None => Err(request_failure("auth: the function must return a string")),
@@ -293,15 +302,6 @@ impl Scene {
         let timeout = Some(self.session.state.borrow().settings.hook_timeout);
         let how = How { record: provider, field, role, style: CallStyle::Plain, call: None, timeout, from_model_code: false };
         self.call(how, args).await
-    }
-
-    fn or_abort<'a>(&self, role: Role, reply: &'a crate::reply::HostReply) -> Result<&'a HostValue, String> {
-        reply.result().map_err(|failed| {
-            if role.consequence(failed.exit).abort {
-                self.run.signal.abort("user");
-            }
-            failed.message
-        })
     }
 
     fn send(&self, endpoint: &Endpoint, model: &ModelRecord, frozen: &Frozen, ask: &Ask<'_>) -> ReplyStream {
@@ -350,9 +350,14 @@ impl Scene {
                 let message = format!("aborted ({reason})");
                 return (partial.reply(), Some(Failure { class: FailureClass::Aborted, message, ..Failure::default() }));
             };
-            for event in batch {
+            let mut batch = batch.into_iter().peekable();
+            while let Some(event) = batch.next() {
+                if self.run.signal.is_raised() {
+                    break;
+                }
                 partial.take(&event);
-                self.observe(&event, shown).await;
+                let ends = batch.peek().is_some_and(|next| delta_of(next).is_none());
+                self.observe(&event, ends, shown).await;
                 match event {
                     StreamEvent::Done { reply } => return (*reply, None),
                     StreamEvent::Error { reply, failure } => return (*reply, Some(failure)),
@@ -398,26 +403,42 @@ impl Scene {
         }
     }
 
-    async fn observe(&self, event: &StreamEvent, shown: &mut Shown) {
-        let (index, kind, delta) = match event {
-            StreamEvent::TextDelta { index, text } => (*index, "text", text),
-            StreamEvent::ThinkingDelta { index, text } => (*index, "thinking", text),
-            StreamEvent::ToolCallDelta { index, json } => (*index, "toolcall", json),
-            _ => return,
-        };
+    /// Hands a delta on, without what may be the begin of a secret; what follows the deltas of a block hands on the
+    /// rest. `ends`: the block is known to have no more.
+    async fn observe(&self, event: &StreamEvent, ends: bool, shown: &mut Shown) {
+        let Some((index, kind, delta)) = delta_of(event) else { return self.show_held(shown).await };
         shown.committed = true;
-        if kind == "text" {
-            let clean = shown.redactor.push(delta);
-            shown.text.push_str(&clean);
+        if shown.block.as_ref().is_some_and(|b| b.index != index) {
+            self.show_held(shown).await;
         }
-        self.notify("message_update", || json!({"role": "assistant", "index": index, "kind": kind, "delta": delta})).await;
+        let fresh = || Showing { index, kind, redactor: StreamRedactor::new(self.engine.redactor.borrow().clone()) };
+        let redactor = &mut shown.block.get_or_insert_with(fresh).redactor;
+        let mut clean = redactor.push(delta);
+        if ends {
+            clean.push_str(&redactor.flush());
+        }
+        self.show_delta(shown, index, kind, &clean).await;
+    }
+
+    async fn show_held(&self, shown: &mut Shown) {
+        if let Some(mut block) = shown.block.take() {
+            let rest = block.redactor.flush();
+            self.show_delta(shown, block.index, block.kind, &rest).await;
+        }
+    }
+
+    async fn show_delta(&self, shown: &mut Shown, index: usize, kind: &str, delta: &str) {
+        if delta.is_empty() {
+            return;
+        }
+        if kind == "text" {
+            shown.text.push_str(delta);
+        }
+        let update = || json!({"role": "assistant", "index": index, "kind": kind, "delta": delta});
+        self.notify("message_update", update).await;
     }
 
     fn flush(&self, shown: &mut Shown, all: bool) {
-        if all {
-            let rest = shown.redactor.flush();
-            shown.text.push_str(&rest);
-        }
         let due = shown.last.is_none_or(|t| t.elapsed() >= SHOW_EVERY);
         if shown.text.is_empty() || !(all || due) {
             return;
@@ -427,37 +448,43 @@ impl Scene {
     }
 }
 
-/// The blocks of a stream that did not come to its end.
+/// The blocks of a stream that did not come to its end, by their index.
 #[derive(Default)]
 struct Partial {
-    blocks: Vec<Block>,
-    calls: Map<String, Value>,
+    blocks: BTreeMap<usize, Begun>,
     response_id: Option<String>,
+}
+
+enum Begun {
+    Text(String),
+    Thinking(String),
+    Call { id: String, name: String, json: String, ended: bool },
 }
 
 impl Partial {
     fn take(&mut self, event: &StreamEvent) {
         match event {
-            StreamEvent::Start { response_id, .. } => self.response_id = response_id.clone(),
-            StreamEvent::TextStart { .. } => self.blocks.push(Block::text("")),
-            StreamEvent::ThinkingStart { .. } => self.blocks.push(Block::Thinking {
-                thinking: String::new(),
-                signature: None,
-                redacted: false,
-                data: None,
-                origin: None,
-            }),
-            StreamEvent::TextDelta { text: delta, .. } | StreamEvent::ThinkingDelta { text: delta, .. } => {
-                if let Some(Block::Text { text, .. } | Block::Thinking { thinking: text, .. }) = self.blocks.last_mut() {
+            StreamEvent::Start { response_id, .. } => self.response_id.clone_from(response_id),
+            StreamEvent::TextStart { index } => {
+                self.blocks.insert(*index, Begun::Text(String::new()));
+            }
+            StreamEvent::ThinkingStart { index } => {
+                self.blocks.insert(*index, Begun::Thinking(String::new()));
+            }
+            StreamEvent::ToolCallStart { index, id, name } => {
+                let call = Begun::Call { id: id.clone(), name: name.clone(), json: String::new(), ended: false };
+                self.blocks.insert(*index, call);
+            }
+            StreamEvent::TextDelta { index, text: delta }
+            | StreamEvent::ThinkingDelta { index, text: delta }
+            | StreamEvent::ToolCallDelta { index, json: delta } => {
+                if let Some(Begun::Text(text) | Begun::Thinking(text) | Begun::Call { json: text, .. }) = self.blocks.get_mut(index) {
                     text.push_str(delta);
                 }
             }
-            StreamEvent::ToolCallStart { id, name, .. } => {
-                self.calls.insert(id.clone(), json!([name, ""]));
-            }
-            StreamEvent::ToolCallDelta { json: delta, .. } => {
-                if let Some(Value::String(text)) = self.calls.values_mut().next_back().and_then(|c| c.get_mut(1)) {
-                    text.push_str(delta);
+            StreamEvent::ToolCallEnd { index } => {
+                if let Some(Begun::Call { ended, .. }) = self.blocks.get_mut(index) {
+                    *ended = true;
                 }
             }
             _ => {}
@@ -466,14 +493,33 @@ impl Partial {
 
     /// Text as far as it came, and the calls that are whole.
     fn reply(self) -> Reply {
-        let mut content = self.blocks;
-        for (id, call) in &self.calls {
-            let (Some(name), Some(text)) = (call[0].as_str(), call[1].as_str()) else { continue };
-            if crate::provider::json_repair::parse(text).is_ok() {
-                content.push(crate::provider::assembly::block_of_call(id, name, text));
+        let content = self.blocks.into_values().filter_map(Begun::block).collect();
+        Reply { content, stop_reason: StopReason::Aborted, response_id: self.response_id, ..Reply::default() }
+    }
+}
+
+impl Begun {
+    fn block(self) -> Option<Block> {
+        match self {
+            Begun::Text(text) => Some(Block::text(text)),
+            Begun::Thinking(thinking) => {
+                Some(Block::Thinking { thinking, signature: None, redacted: false, data: None, origin: None })
+            }
+            Begun::Call { id, name, json, ended } => {
+                let whole = ended || (!json.is_empty() && crate::provider::json_repair::parse(&json).is_ok());
+                whole.then(|| crate::provider::assembly::block_of_call(&id, &name, &json))
             }
         }
-        Reply { content, stop_reason: StopReason::Aborted, response_id: self.response_id, ..Reply::default() }
+    }
+}
+
+/// Block, kind and text of a delta.
+fn delta_of(event: &StreamEvent) -> Option<(usize, &'static str, &str)> {
+    match event {
+        StreamEvent::TextDelta { index, text } => Some((*index, "text", text)),
+        StreamEvent::ThinkingDelta { index, text } => Some((*index, "thinking", text)),
+        StreamEvent::ToolCallDelta { index, json } => Some((*index, "toolcall", json)),
+        _ => None,
     }
 }
 
@@ -522,17 +568,13 @@ fn priced(mut usage: Usage, model: &ModelRecord) -> Usage {
 
 fn usage_row(scene: &Scene, a: &Assistant, began: f64, took: f64) -> Value {
     let u = &a.usage;
+    let parent = scene.session.parent.as_ref().and_then(Weak::upgrade).map(|p| p.id.clone());
     json!({
         "request_id": a.request_id, "session": scene.session.id, "agent": scene.session.agent,
-        "parent_id": Value::Null, "provider": a.provider, "model": a.model, "route": "api", "input": u.input,
+        "parent_id": parent, "provider": a.provider, "model": a.model, "route": "api", "input": u.input,
         "output": u.output, "cache_read": u.cache_read, "cache_write_5m": u.cache_write_5m,
         "cache_write_1h": u.cache_write_1h, "reasoning": u.reasoning, "images": Value::Null, "cost": u.cost,
         "tier": Value::Null, "stop_reason": a.stop_reason.as_str(), "started": began, "seconds": took,
         "estimated": u.estimated, "multiplier": 1.0
     })
-}
-
-/// A failure of this program's own, for a request that could not be made.
-pub fn unmade(provider: &str, model: &str, message: &str) -> Error {
-    Error::Provider { provider: provider.into(), model: model.into(), failure: Box::new(failure::internal(message)) }
 }

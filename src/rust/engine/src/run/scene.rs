@@ -110,7 +110,7 @@ impl Scene {
         true
     }
 
-    /// Calls a closure of a record's.
+    /// Calls a closure of a record's. The person's interrupt in it also ends the run, whatever else it means.
     pub async fn call(&self, how: How<'_>, args: Vec<Value>) -> HostReply {
         let call = Call {
             handler: HandlerId {
@@ -131,7 +131,19 @@ impl Scene {
             },
             timeout: how.timeout,
         };
-        self.host.call(call).await
+        let reply = self.host.call(call).await;
+        if let Err(failed) = reply.result()
+            && how.role.consequence(failed.exit).abort
+        {
+            self.run.signal.abort("user");
+        }
+        reply
+    }
+
+    /// Why the run was stopped, as the text of a result that never came; `None` while it goes on.
+    pub fn halted(&self) -> Option<String> {
+        let reason = self.run.signal.reason()?;
+        Some(format!("Not executed: aborted ({reason})."))
     }
 
     /// Calls a closure that decides or observes, within the bound for such.
@@ -148,6 +160,16 @@ impl Scene {
 
     /// Dispatches an event. The payload is made only when somebody listens.
     pub async fn dispatch(&self, name: &str, payload: impl FnOnce() -> Value) -> Option<Outcome> {
+        self.dispatch_with(name, payload, async |_| ()).await
+    }
+
+    /// Dispatches an event; `prepare` completes what each handler sees, from the payload as it stands.
+    pub async fn dispatch_with(
+        &self,
+        name: &str,
+        payload: impl FnOnce() -> Value,
+        mut prepare: impl AsyncFnMut(&mut Value),
+    ) -> Option<Outcome> {
         let hooks = self.settled(|s| s.pending_hooks(name)).await.hooks(name);
         if hooks.is_empty() {
             return None;
@@ -160,7 +182,9 @@ impl Scene {
                 Matched::Stop => break,
                 Matched::Yes => {}
             }
-            let args = vec![fold.payload().clone()];
+            let mut seen = fold.payload().clone();
+            prepare(&mut seen).await;
+            let args = vec![seen];
             let call = fold.payload().get("tool_call_id").and_then(Value::as_str).map(str::to_owned);
             let reply = self.consult(hook, "handler", event.role(), call.as_deref(), args).await;
             if fold.answer(&hook.extension, &reply) == Flow::Stop {
@@ -170,9 +194,6 @@ impl Scene {
         let outcome = fold.finish();
         for d in &outcome.diagnostics {
             self.diagnose(&d.source, &d.event, &d.class, &d.message);
-        }
-        if outcome.abort {
-            self.run.signal.abort("user");
         }
         Some(outcome)
     }

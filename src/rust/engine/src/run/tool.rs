@@ -4,7 +4,7 @@
 use std::rc::Rc;
 use std::time::Instant;
 
-use super::permission::{Asked, Gate};
+use super::permission::{Asked, Assessed, Gate};
 use super::scene::{How, Scene};
 use super::tool_result::ToolResult;
 use crate::error::Error;
@@ -67,6 +67,10 @@ impl Finished {
     fn refused(key: &str, status: &'static str, text: String) -> Self {
         Finished { result: ToolResult::error(text), status, key: key.to_owned(), stop: None }
     }
+
+    fn invalid(key: &str, problem: &str) -> Self {
+        Finished::refused(key, "invalid", format!("Invalid arguments for {key}: {problem}"))
+    }
 }
 
 /// The tool for a name on the wire, or for a key; hidden ones are not found.
@@ -83,21 +87,24 @@ pub fn find(snapshot: &Snapshot, name: &str, nested: bool) -> Found {
 impl Scene {
     /// Makes a call. Nothing fails: whatever goes wrong is an error result.
     pub async fn perform(&self, request: CallRequest) -> Finished {
-        let record = self.find(|snapshot| find(snapshot, &request.name, request.nested.is_some())).await;
-        let snapshot = self.settled(|s| s.pending("policy")).await;
-        let key = record.as_ref().map_or(request.name.clone(), |r| r.key.clone());
         let (input, broken) = read_input(&request.input);
-        let start = json!({"tool_call_id": request.id, "tool_name": key, "input": input});
-        self.notify("tool_execution_start", || start).await;
-        let begun = Instant::now();
-        let mut finished = match record {
-            None => Finished::refused(&key, "not_found", format!("Tool {} not found", request.name)),
-            Some(record) => match broken {
-                Some(problem) => Finished::refused(&key, "invalid", format!("Invalid arguments for {key}: {problem}")),
-                None => self.pipeline(&request, &record, &snapshot, input).await,
-            },
+        let announced = self.tool(&request).await;
+        let start = || {
+            let key = announced.as_ref().map_or(request.name.clone(), |r| r.key.clone());
+            json!({"tool_call_id": request.id, "tool_name": key, "input": input})
         };
-        self.store(&request, &mut finished);
+        self.notify("tool_execution_start", start).await;
+        let begun = Instant::now();
+        let record = self.tool(&request).await;
+        let key = record.as_ref().map_or(request.name.as_str(), |r| r.key.as_str()).to_owned();
+        let budget = record.as_ref().and_then(|r| r.number("output_tokens"));
+        let mut finished = match (record, self.halted(), broken) {
+            (None, ..) => Finished::refused(&key, "not_found", format!("Tool {} not found", request.name)),
+            (_, Some(text), _) => Finished::refused(&key, "denied", text),
+            (_, _, Some(problem)) => Finished::invalid(&key, &problem),
+            (Some(record), None, None) => self.pipeline(&request, record, input).await,
+        };
+        self.store(&request, budget, &mut finished);
         if request.nested.is_none() {
             self.keep(&request.id, &finished);
         }
@@ -113,22 +120,49 @@ impl Scene {
         finished
     }
 
-    async fn pipeline(&self, request: &CallRequest, record: &Record, snapshot: &Snapshot, input: Value) -> Finished {
+    /// The tool that a call means now; the code that promised it runs first.
+    async fn tool(&self, request: &CallRequest) -> Option<Rc<Record>> {
+        self.find(|snapshot| find(snapshot, &request.name, request.nested.is_some())).await
+    }
+
+    /// The schema of a tool's input. One that is a function was evaluated when the prompt was frozen; a tool that came
+    /// later is asked now.
+    async fn input_schema(&self, record: &Rc<Record>) -> Result<Option<Schema>, String> {
+        if !record.has_function("parameters") {
+            return Ok(record.schema.clone());
+        }
+        let frozen = self.session.state.borrow().frozen.clone();
+        let declared = frozen.and_then(|f| f.tools.iter().find(|t| t.record == record.id).map(|t| t.schema.clone()));
+        let json = match declared {
+            Some(json) => Some(json),
+            None => self.schema_of(record).await,
+        };
+        Schema::compile(&json.ok_or("its parameters could not be had")?).map(Some)
+    }
+
+    async fn pipeline(&self, request: &CallRequest, record: Rc<Record>, input: Value) -> Finished {
         let key = record.key.as_str();
         let original = input.clone();
-        let problem = match &request.nested {
-            Some(nested) => (!nested.problems.is_empty()).then(|| nested.problems.join("; ")),
-            None => invalid(record, &input),
+        let schema = match self.input_schema(&record).await {
+            Ok(schema) => schema,
+            Err(problem) => return Finished::invalid(key, &problem),
         };
-        if let Some(problem) = problem {
-            return Finished::refused(key, "invalid", format!("Invalid arguments for {key}: {problem}"));
+        let wrong = match &request.nested {
+            Some(nested) => (!nested.problems.is_empty()).then(|| nested.problems.join("; ")),
+            None => problem(schema.as_ref(), &input),
+        };
+        if let Some(wrong) = wrong {
+            return Finished::invalid(key, &wrong);
         }
-        let input = match self.ask_hooks(request, record, input).await {
-            Ok(input) => input,
+        let gate = Gate { scene: self, request, record: &record, schema: schema.as_ref() };
+        let (input, assessed) = match self.ask_hooks(&gate, input).await {
+            Ok(asked) => asked,
             Err(finished) => return *finished,
         };
-        let gate = Gate { scene: self, request, record, snapshot };
-        let input = match gate.decide(input).await {
+        if let Some(text) = self.halted() {
+            return Finished::refused(key, "denied", text);
+        }
+        let input = match gate.decide(input, assessed).await {
             Asked::Run(input) => input,
             Asked::Invalid(text) => return Finished::refused(key, "invalid", text),
             Asked::Denied(text) => return Finished::refused(key, "denied", text),
@@ -136,27 +170,37 @@ impl Scene {
                 return Finished { stop: Some(*error), ..Finished::refused(key, "denied", text) };
             }
         };
-        if let Some(reason) = self.run.signal.reason() {
-            return Finished::refused(key, "aborted", format!("Not executed: aborted ({reason})."));
+        if let Some(text) = self.halted() {
+            return Finished::refused(key, "denied", text);
         }
         if input != original && request.nested.is_some() {
             let text = format!("Permission denied: the input of a nested call can't be modified. Call {key} anew.");
             return Finished::refused(key, "denied", text);
         }
-        self.execute(request, record, &original, input).await
+        self.execute(request, &record, &original, input).await
     }
 
-    async fn ask_hooks(&self, request: &CallRequest, record: &Record, input: Value) -> Result<Value, Box<Finished>> {
+    /// Asks the `tool_call` hooks. Each sees the level of the input as it stands; what was found out last comes back
+    /// with the input.
+    async fn ask_hooks(&self, gate: &Gate<'_>, input: Value) -> Result<(Value, Option<Assessed>), Box<Finished>> {
+        let Gate { request, record, .. } = gate;
         let key = record.key.as_str();
         let nested = request.nested.as_ref();
+        let mut assessed: Option<Assessed> = None;
+        let with_risk = async |seen: &mut Value| {
+            let now = gate.assess(&seen["input"], assessed.take()).await;
+            seen["risk"] = json!(now.level);
+            assessed = Some(now);
+        };
         let payload = || {
             json!({
                 "tool_name": key, "tool_call_id": request.id, "input": input.clone(), "nested": nested.is_some(),
                 "parent_tool_call_id": nested.and_then(|n| n.outer.clone()), "risk": Value::Null
             })
         };
-        let Some(Answer::Decision { decision, reason, input: changed }) = self.answer("tool_call", payload).await else {
-            return Ok(input);
+        let outcome = self.dispatch_with("tool_call", payload, with_risk).await;
+        let Some(Answer::Decision { decision, reason, input: changed }) = outcome.map(|o| o.answer) else {
+            return Ok((input, assessed));
         };
         if decision == "block" {
             let reason = reason.unwrap_or_default();
@@ -164,14 +208,11 @@ impl Scene {
             return Err(Box::new(Finished::refused(key, "blocked", text)));
         }
         if decision != "modify" {
-            return Ok(input);
+            return Ok((input, assessed));
         }
-        match invalid(record, &changed) {
-            None => Ok(changed),
-            Some(problem) => {
-                let text = format!("Invalid arguments for {key}: {problem}");
-                Err(Box::new(Finished::refused(key, "invalid", text)))
-            }
+        match problem(gate.schema, &changed) {
+            None => Ok((changed, assessed)),
+            Some(problem) => Err(Box::new(Finished::invalid(key, &problem))),
         }
     }
 
@@ -191,6 +232,9 @@ impl Scene {
             from_model_code: self.is_model_code(request, record),
         };
         let begun = Instant::now();
+        if request.nested.is_none() {
+            *self.run.executing.borrow_mut() = Some((request.id.clone(), begun));
+        }
         let reply = self.call(how, vec![input.clone()]).await;
         let mut finished = self.outcome(request, key, &reply, begun.elapsed().as_secs_f64());
         if input != *original {
@@ -226,10 +270,7 @@ impl Scene {
             Err(failed) => failed,
         };
         let text = match failed.exit {
-            Exit::Interrupt => {
-                self.run.signal.abort("user");
-                format!("Interrupted after {seconds:.1} s: side effects are possible.")
-            }
+            Exit::Interrupt => interrupted(seconds),
             Exit::Timeout => format!("{key} timed out after {seconds:.1} s."),
             Exit::Abort => format!("{key} was left by a jump to the top level."),
             Exit::Condition => failed.message,
@@ -256,8 +297,8 @@ impl Scene {
         finished.result.is_error = patched["is_error"].as_bool().unwrap_or(finished.result.is_error);
     }
 
-    /// Redacts and cuts the result.
-    fn store(&self, request: &CallRequest, finished: &mut Finished) {
+    /// Redacts the result and cuts it to the tool's own budget, else to that of the session.
+    fn store(&self, request: &CallRequest, budget: Option<f64>, finished: &mut Finished) {
         let redactor = self.engine.redactor.borrow();
         for block in &mut finished.result.content {
             if let crate::message::Block::Text { text, .. } = block {
@@ -273,13 +314,13 @@ impl Scene {
         if request.nested.is_some() {
             return;
         }
-        let own = self.snapshot().winner("tool", &finished.key).and_then(|r| r.number("output_tokens"));
-        let budget = own.map_or(self.session.state.borrow().settings.output_tokens, |x| x as u64);
+        let budget = budget.map_or(self.session.state.borrow().settings.output_tokens, |x| x as u64);
         finished.result.cut(budget, |text| self.session.keep_output(text));
     }
 
     /// Puts the result into the history: it is there before its `tool_execution_end`.
     fn keep(&self, id: &str, finished: &Finished) {
+        *self.run.executing.borrow_mut() = None;
         let result = &finished.result;
         self.session.history.push(Message::ToolResult {
             tool_call_id: id.to_owned(),
@@ -291,6 +332,11 @@ impl Scene {
             timestamp: crate::clock::now_ms(),
         });
     }
+}
+
+/// What is said of a call that was stopped while its body ran.
+pub fn interrupted(seconds: f64) -> String {
+    format!("Interrupted after {seconds:.1} s: side effects are possible.")
 }
 
 /// True for the built-in tool `r`; another one of that name has no privilege.
@@ -312,8 +358,8 @@ fn read_input(input: &CallInput) -> (Value, Option<String>) {
 }
 
 /// What is wrong with an input, in one line.
-fn invalid(record: &Record, input: &Value) -> Option<String> {
-    let schema: &Schema = record.schema.as_ref()?;
+pub fn problem(schema: Option<&Schema>, input: &Value) -> Option<String> {
+    let schema = schema?;
     let Some(fields) = input.as_object() else { return Some("must be one JSON object".into()) };
     let unknown = schema.unknown_arguments(fields);
     if !unknown.is_empty() {

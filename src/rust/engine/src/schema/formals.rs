@@ -1,10 +1,6 @@
 //! Between a function's formals and a schema's properties.
 
-use super::structure;
 use crate::value::{Map, Signature, Value, json};
-
-/// Types that R holds in an atomic vector.
-const SCALARS: [&str; 4] = ["string", "number", "integer", "boolean"];
 
 /// A schema for a function without one: each formal but `...` is a string, those without default are required.
 pub fn from_formals(signature: &Signature) -> Value {
@@ -32,15 +28,4 @@ pub fn formals_of(schema: &Value) -> Vec<(String, bool)> {
     let others: Vec<&String> = properties.keys().filter(|n| !out.iter().any(|(have, _)| have == *n)).collect();
     out.extend(others.into_iter().map(|n| (n.clone(), false)));
     out
-}
-
-/// The top-level properties that are arrays of one scalar type: a plain R function gets them as atomic vectors.
-pub fn scalar_arrays(schema: &Value) -> Vec<String> {
-    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-    properties.filter(|(_, inner)| is_scalar_array(inner)).map(|(name, _)| name.clone()).collect()
-}
-
-fn is_scalar_array(schema: &Value) -> bool {
-    let of_items = schema.get("items").map(structure::types).unwrap_or_default();
-    structure::types(schema) == ["array"] && matches!(of_items.as_slice(), [one] if SCALARS.contains(one))
 }

@@ -20,7 +20,7 @@ use jsonschema::{PatternOptions, Validator};
 use crate::value::{HostValue, Map, Value};
 use index::Index;
 
-pub use formals::{formals_of, from_formals, scalar_arrays};
+pub use formals::{formals_of, from_formals};
 pub use signature::{first_sentence, signature};
 pub use structure::structural_problems;
 pub use written::{parameters_json, to_host};

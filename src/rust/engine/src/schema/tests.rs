@@ -391,15 +391,6 @@ fn case_35_formals_put_required_properties_first() {
 }
 
 #[test]
-fn arrays_of_one_scalar_type_are_atomic_for_plain_functions() {
-    let s = json!({"properties": {
-        "x": {"type": "array", "items": {"type": "number"}}, "y": {"type": "array"}, "z": {"type": "array", "items": {"type": "object"}},
-        "w": {"type": "array", "items": {"type": ["string", "null"]}}, "v": {"type": "number"}
-    }});
-    assert_eq!(scalar_arrays(&s), ["x"]);
-}
-
-#[test]
 fn structural_problems_name_their_place() {
     let s = json!({
         "type": "thing", "required": ["q"],

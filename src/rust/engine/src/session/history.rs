@@ -41,10 +41,31 @@ impl History {
         self.0.borrow().iter().rev().find(|m| test(m)).cloned()
     }
 
-    /// The calls of the newest assistant message that have no result yet.
+    /// True when the model has something to answer: what it is shown does not end with a whole answer.
+    pub fn is_unfinished(&self) -> bool {
+        let all = self.0.borrow();
+        for message in all.iter().rev() {
+            match &**message {
+                Message::Assistant(a) if matches!(a.stop_reason, StopReason::Error | StopReason::Aborted) => {}
+                Message::Assistant(a) => {
+                    let calls = a.content.iter().any(|b| matches!(b, Block::ToolCall { .. }));
+                    return calls || a.stop_reason == StopReason::Pause;
+                }
+                Message::ToolResult { .. } => {}
+                Message::User { .. } | Message::Operator { .. } => return true,
+            }
+        }
+        false
+    }
+
+    /// The calls of the newest assistant message that have no result yet. Those of a failed one need none: it is never
+    /// sent, and nothing of it runs.
     pub fn open_calls(&self) -> Vec<(String, String)> {
         let all = self.0.borrow();
         let Some(at) = all.iter().rposition(|m| matches!(**m, Message::Assistant(_))) else { return Vec::new() };
+        if matches!(&*all[at], Message::Assistant(a) if a.stop_reason == StopReason::Error) {
+            return Vec::new();
+        }
         let answered: HashSet<&str> = all[at..]
             .iter()
             .filter_map(|m| match &**m {

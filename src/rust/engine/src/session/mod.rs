@@ -1,17 +1,19 @@
 //! A conversation: its state, its messages, and what a model is shown of them.
 
-pub mod history;
-pub mod view;
+pub(crate) mod history;
+pub(crate) mod view;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::rc::{Rc, Weak};
+use std::time::Instant;
 
+use crate::error::Error;
 use crate::gate::mode::Mode;
 use crate::message::Block;
 use crate::prompt::block::BlockMemory;
 use crate::prompt::preset::Preset;
-use crate::prompt::render::SystemOption;
+use crate::prompt::render::{SectionInfo, SystemOption};
 use crate::session::history::{History, Projection};
 use crate::task::Signal;
 use crate::value::Value;
@@ -99,6 +101,18 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Other settings, with what guards a session as it is here: it holds for a whole run and all that is nested in it.
+    pub fn guarding(&self, other: Settings) -> Settings {
+        Settings {
+            person: self.person,
+            deny_when_alone: self.deny_when_alone,
+            critical_guard: self.critical_guard,
+            unsafe_no_permissions: self.unsafe_no_permissions,
+            max_depth: self.max_depth,
+            ..other
+        }
+    }
+
     /// Reads settings from an object; what is missing or of another type keeps its default.
     pub fn from_json(v: &Value) -> Self {
         let mut s = Settings::default();
@@ -108,7 +122,7 @@ impl Settings {
         s.critical_guard = flag("critical_guard").unwrap_or(s.critical_guard);
         s.unsafe_no_permissions = flag("unsafe_no_permissions").unwrap_or(s.unsafe_no_permissions);
         s.deny_when_alone = flag("deny_when_alone").unwrap_or(s.deny_when_alone);
-        s.max_turns = number("max_turns").map_or(s.max_turns, |x| x as u64);
+        s.max_turns = number("max_turns").map_or(s.max_turns, |x| x as u64).max(1);
         s.max_attempts = number("max_attempts").map_or(s.max_attempts, |x| x as u32).max(1);
         s.max_retry_delay = number("max_retry_delay").unwrap_or(s.max_retry_delay);
         s.hook_timeout = number("hook_timeout").unwrap_or(s.hook_timeout);
@@ -179,6 +193,8 @@ pub struct Frozen {
     pub tools: Rc<[DeclaredTool]>,
     /// The tool array of every wire's common form: name, description, input_schema.
     pub tools_json: Rc<str>,
+    /// The sections of both tiers, with their sizes.
+    pub sections: Rc<[SectionInfo]>,
 }
 
 /// A tool as it is declared to the model.
@@ -188,6 +204,8 @@ pub struct DeclaredTool {
     pub name: String,
     /// The key in the registry.
     pub key: String,
+    /// The id of its record.
+    pub record: String,
     /// The description.
     pub description: String,
     /// The input schema.
@@ -209,8 +227,27 @@ pub struct Running {
     pub turn: usize,
     /// Nested calls so far, a tool call.
     pub nested: Rc<RefCell<HashMap<String, u64>>>,
-    /// The level of code that was let through, a tool call of `r`: calls nested in it are not asked about again.
+    /// Code that was approved, by tool call of `r`: members that it was seen to call are not asked about again.
     pub approved: crate::run::Approved,
+    /// The call whose body runs, and since when.
+    pub executing: Rc<RefCell<Option<(String, Instant)>>>,
+    /// A call nested in code could be approved by nobody: the run ends with this.
+    pub stop: Rc<RefCell<Option<Error>>>,
+}
+
+impl Running {
+    /// A run that begins.
+    pub fn new(id: String, signal: Signal, turn: usize) -> Self {
+        Running {
+            id,
+            signal,
+            turn,
+            nested: Rc::default(),
+            approved: Rc::default(),
+            executing: Rc::default(),
+            stop: Rc::default(),
+        }
+    }
 }
 
 /// A conversation.
@@ -316,6 +353,14 @@ impl Session {
         self.running.borrow().is_some()
     }
 
+    /// Adds a row of usage, here and to all sessions that this one is nested in.
+    pub fn note_usage(&self, row: &Value) {
+        self.state.borrow_mut().usage.push(UsageRow(row.clone()));
+        if let Some(parent) = self.parent.as_ref().and_then(Weak::upgrade) {
+            parent.note_usage(row);
+        }
+    }
+
     /// Queues input.
     pub fn enqueue(&self, urgency: Urgency, input: Input) {
         self.state.borrow_mut().queue.push_back((urgency, input));
@@ -330,6 +375,11 @@ impl Session {
             None => find(Urgency::Steer, &state.queue).or_else(|| find(Urgency::FollowUp, &state.queue)),
         }?;
         state.queue.remove(at).map(|(_, input)| input)
+    }
+
+    /// True when input of this urgency waits.
+    pub fn is_queued(&self, urgency: Urgency) -> bool {
+        self.state.borrow().queue.iter().any(|(have, _)| *have == urgency)
     }
 
     /// Keeps the full text of a cut result and returns its id.

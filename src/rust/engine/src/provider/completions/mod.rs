@@ -9,7 +9,7 @@ mod usage;
 mod wire_message;
 
 pub use encoder::{Encoder, Target};
-pub use params::{Params, Returns, System, ToolChoice, tool_declaration};
+pub use params::{Params, System, tool_declaration};
 pub use reader::{Options, Reader};
 
 #[cfg(test)]

@@ -145,12 +145,14 @@ fn model_kinds() -> Vec<Kind> {
                 nlist("capabilities").or(no_list()),
             ],
         )
+        .unread()
         .rule(rules::adapter::check),
-        model.rule(rules::model::check),
+        model.unread().rule(rules::model::check),
         kind(
             "router",
             [function("route", &["request", "ctx"]).required(), chr1("description"), num1("timeout").or(2.0)],
         )
+        .unread()
         .rule(rules::model::check_router),
         kind(
             "estimator",
@@ -158,7 +160,8 @@ fn model_kinds() -> Vec<Kind> {
                 function("estimate", &["x", "class"]).required(),
                 function("calibrate", &["state", "estimated", "reported"]),
             ],
-        ),
+        )
+        .unread(),
         kind("cache_policy", [function("plan", &["parts", "caps", "session"]).required()]).unread(),
     ]
 }
@@ -219,7 +222,8 @@ fn tool_kinds() -> Vec<Kind> {
                 Field::new("sections", [T::NamedFlags, accepting(&["name"])]),
                 one_of("preamble", &["standard", "short"]).or("standard"),
             ],
-        ),
+        )
+        .unread(),
         kind(
             "risk_rule",
             [
@@ -228,6 +232,7 @@ fn tool_kinds() -> Vec<Kind> {
                 lgl1("lower").or(false),
             ],
         )
+        .unread()
         .all()
         .rule(rules::risk::check),
     ]
@@ -276,6 +281,7 @@ fn decision_kinds() -> Vec<Kind> {
                 chr("tighten"),
             ],
         )
+        .unread()
         .rule(rules::named::check_setting),
     ]
 }
@@ -294,8 +300,10 @@ fn prompt_kinds() -> Vec<Kind> {
                 num1("tokens"),
             ],
         )
+        .unread()
         .rule(rules::prompt::check_skill),
-        kind("prompt_template", [chr1("text").required(), chr1("description"), chr1("argument_hint"), chr1("source")]),
+        kind("prompt_template", [chr1("text").required(), chr1("description"), chr1("argument_hint"), chr1("source")])
+            .unread(),
         kind(
             "command",
             [
@@ -304,6 +312,7 @@ fn prompt_kinds() -> Vec<Kind> {
                 function("complete", &["prefix", "ctx"]),
             ],
         )
+        .unread()
         .rule(rules::named::check_command),
         kind(
             "context_block",
@@ -333,7 +342,8 @@ fn prompt_kinds() -> Vec<Kind> {
         kind(
             "compactor",
             [function("should", &["session", "ctx"]).required(), function("compact", &["session", "ctx"]).required()],
-        ),
+        )
+        .unread(),
         kind(
             "doc_format",
             [
@@ -358,7 +368,8 @@ fn host_kinds() -> Vec<Kind> {
                 function("cancel", &["handle"]).required(),
                 nlist("capabilities").or(no_list()),
             ],
-        ),
+        )
+        .unread(),
         kind(
             "agent",
             [
@@ -377,6 +388,7 @@ fn host_kinds() -> Vec<Kind> {
                 chr1("file"),
             ],
         )
+        .unread()
         .rule(rules::named::check_agent),
         kind(
             "ui",
@@ -389,6 +401,7 @@ fn host_kinds() -> Vec<Kind> {
                 function("permission", &["request"]),
             ],
         )
+        .unread()
         .rule(rules::named::check_ui),
     ]
 }
@@ -404,6 +417,7 @@ fn secret_kinds() -> Vec<Kind> {
                 any_fn("forget"),
             ],
         )
+        .unread()
         .all(),
         kind(
             "redaction_rule",
@@ -414,9 +428,10 @@ fn secret_kinds() -> Vec<Kind> {
                 Field::new("profiles", [T::SomeOf(owned(&PROFILES))]).or(HostValue::strings(PROFILES)),
             ],
         )
+        .unread()
         .all()
         .rule(rules::secret::check_redaction_rule),
-        kind("env_alias", [chr("aliases").required()]).all().rule(rules::secret::check_env_alias),
+        kind("env_alias", [chr("aliases").required()]).unread().all().rule(rules::secret::check_env_alias),
         kind(
             "child_env",
             [
@@ -469,14 +484,15 @@ fn experimental_kinds() -> Vec<Kind> {
                 chr1("description"),
             ],
         )
+        .unread()
         .ordered(),
-        kind("service", [any_fn("fun").required()]),
+        kind("service", [any_fn("fun").required()]).unread(),
         kind(
             "renderer",
             [function("render", &["entry", "width", "ctx"]).required(), function("doc", &["entry", "format"])],
         )
         .unread(),
-        kind("search_source", [function("docs", &["ctx"]).required()]).all(),
+        kind("search_source", [function("docs", &["ctx"]).required()]).unread().all(),
         kind("store", ["open", "append", "read", "fork"].map(|n| any_fn(n).required())).unread(),
         kind("evaluator", [any_fn("eval").required()]).unread(),
     ];
@@ -503,15 +519,14 @@ mod tests {
         assert_eq!(names(|k| k.experimental).join(" "), experimental);
         let additive = "checkpointer context_block env_alias guidance hook policy prompt_section redaction_rule risk_rule \
                         route search_source secret_source";
-        assert_eq!(names(Kind::is_additive).join(" "), additive);
+        assert_eq!(names(|k| k.resolve == Resolve::All).join(" "), additive);
         assert_eq!(names(|k| k.order_field.is_some()).join(" "), "context_block policy prompt_section route");
     }
 
     #[test]
-    fn kinds_without_a_consumer_are_marked() {
-        let unread =
-            "artifact_type cache_policy checkpointer child_env doc_format evaluator frontend mcp_server renderer store";
-        assert_eq!(names(|k| !k.consumed).join(" "), unread);
+    fn kinds_that_something_reads_are_marked() {
+        let read = "context_block guidance hook kind policy prompt_section provider tool";
+        assert_eq!(names(|k| k.consumed).join(" "), read);
     }
 
     #[test]

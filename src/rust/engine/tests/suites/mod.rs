@@ -1,0 +1,6 @@
+//! What tables can't say: all steps of a run, random runs, and lifetimes.
+
+mod jumps;
+mod lifetimes;
+mod loads;
+mod random;

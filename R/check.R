@@ -10,6 +10,9 @@
 #' factory and all that it registers, what the manifest promises, and that its code passes no bare names to [peter()]
 #' and [gptr_agent()].
 #'
+#' An adapter is checked further where somebody registered the service `check.adapter`: a function of the spec that
+#' returns rows, a data frame or a list of lists, with `check`, `ok` and `message`.
+#'
 #' @param x A spec; an extension factory, `function(gptr)`; the path of an extension file; or the name of a package.
 #' @param error `TRUE` raises an error when a check fails.
 #' @param tokens `TRUE` adds rows with what declarations and the printed results of examples cost in tokens.

@@ -16,6 +16,8 @@ the$activated <- list()
 # By source: the state of a plugin or built-in. By package: what runs when its namespace is unloaded.
 the$states <- list()
 the$unload_hooks <- list()
+# Kinds that nothing reads, which was said.
+the$unconsumed <- character()
 # By name: the factories of built-ins, and the functions behind services.
 the$builtins <- list()
 the$services <- list()

@@ -279,7 +279,7 @@ api_register <- function(data, spec) {
   }
   spec <- add_generated(apply_patch(spec, row$patch), row$generate)
   if (is.null(row$id)) assign(row$token, spec, envir = data$staged) else data$specs[[row$id]] <- spec
-  if (isFALSE(row$consumed) && !data$scratch) say_unconsumed(spec$kind)
+  if (!row$consumed && !data$scratch) say_unconsumed(spec$kind)
   invisible(function() {
     gone <- engine(.Call(wrap__ext_unregister, data$load, row$token, row$id %||% staged_id(data, row$token)))
     forget(gone$released)

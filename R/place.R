@@ -1,20 +1,39 @@
 # Where a registration was written: file and line, for gptr_why().
 
-# list(file, line) of the innermost call in a file that leads here; `line` is NA where sources are not kept. NULL at the
-# console.
-call_place <- function() {
+# What the frames that lead here say: `place`, list(file, line) of the innermost call in a file (`line` is NA where
+# sources are not kept, `place` NULL at the console), and `package`, the package whose namespace is being loaded.
+# One walk, since it happens at each registration.
+call_context <- function() {
   calls <- sys.calls()
+  place <- package <- NULL
   for (i in rev(seq_along(calls))) {
-    # Most frames have neither, and this runs at each registration.
-    sources <- is.symbol(head <- calls[[i]][[1L]]) && (head == "source" || head == "sys.source")
-    ref <- attr(calls[[i]], "srcref")
-    if (!sources && is.null(ref)) next
-    # What runs in a file that is sourced is within it, the call of source() in another.
-    place <- if (sources) sourced_place(head, i)
-    if (is.null(place)) place <- srcref_place(ref, i)
-    if (!is.null(place)) return(place)
+    call <- calls[[i]]
+    head <- call[[1L]]
+    ref <- attr(call, "srcref")
+    if (is.symbol(head)) {
+      name <- as.character(head)
+      if (name == "loadNamespace") package <- package %||% loaded_package(i)
+      # What runs in a file that is sourced is within it, the call of source() in another.
+      if (is.null(place) && (name == "source" || name == "sys.source")) place <- sourced_place(name, i)
+    } else if (is_load(head)) {
+      package <- package %||% loaded_package(i)
+    }
+    if (is.null(place) && !is.null(ref)) place <- srcref_place(ref, i)
   }
-  NULL
+  list(place = place, package = package)
+}
+
+call_place <- function() call_context()$place
+
+is_load <- function(head) identical(head, loadNamespace) || identical(head, quote(base::loadNamespace))
+
+# The package that frame `i`, a call of loadNamespace(), loads; NULL when the loader itself is at work there.
+loaded_package <- function(i) {
+  package <- get0("package", envir = sys.frame(i), inherits = FALSE)
+  if (!is.character(package) || identical(package[[1L]], "gptr")) return(NULL)
+  above <- seq_len(sys.nframe())
+  own <- vapply(above[above > i], function(j) environmentName(topenv(environment(sys.function(j)) %||% baseenv())), "")
+  if (package[[1L]] %in% own) package[[1L]]
 }
 
 srcref_place <- function(ref, i) {
@@ -43,8 +62,8 @@ called_by_gptr <- function(i) {
 }
 
 # source() and sys.source() know their file also without srcrefs.
-sourced_place <- function(head, i) {
-  file <- get0(if (head == "source") "ofile" else "file", envir = sys.frame(i), inherits = FALSE)
+sourced_place <- function(name, i) {
+  file <- get0(if (name == "source") "ofile" else "file", envir = sys.frame(i), inherits = FALSE)
   if (!is.character(file) || length(file) != 1L || !file.exists(file)) return(NULL)
   list(file = absolute_file(file), line = NA_integer_)
 }

@@ -42,14 +42,15 @@ gptr_api <- function() {
 gptr_register <- function(spec) {
   check_class(spec, "gptr_spec", "spec")
   ready()
-  package <- loading_package()
+  context <- call_context()
+  package <- context$package
   if (is.null(package)) {
     control_guard("gptr_register")
     no_factory("gptr_register")
   }
   source <- if (is.null(package)) "user" else paste0("plugin:", package)
   rank <- if (is.null(package)) 3L else 5L
-  id <- add_record(spec, list(source = source, rank = rank, extension = source, place = call_place()))
+  id <- add_record(spec, list(source = source, rank = rank, extension = source, place = context$place))
   if (!is.null(package)) on_unload(package)
   remover <- function() {
     if (is.null(package)) control_guard("gptr_register")
@@ -76,14 +77,16 @@ add_record <- function(spec, origin, specs = the$specs) {
   }
   specs[[added$id]] <- add_generated(apply_patch(spec, added$patch), added$generate)
   forget(added$released)
-  if (isFALSE(added$consumed)) say_unconsumed(spec$kind)
+  if (!added$consumed) say_unconsumed(spec$kind)
   added$id
 }
 
 # Registering what nothing reads is no error, but nobody should wait for its effect.
 say_unconsumed <- function(kind) {
+  if (kind %in% the$unconsumed) return(invisible(NULL))
+  the$unconsumed <- c(the$unconsumed, kind)
   message <- paste0("Nothing reads records of kind ", kind, " yet: this one is kept and listed, no more.")
-  gptr_inform("unconsumed", message, kind = kind, once = paste0("unconsumed:", kind))
+  gptr_inform("unconsumed", message, kind = kind)
 }
 
 remove_record <- function(id) {
@@ -120,28 +123,6 @@ add_session_record <- function(session, spec, extension = NULL) {
 
 fake_state <- function(spec) {
   if (is.environment(spec$log)) get0(".state", envir = spec$log, inherits = FALSE) else NULL
-}
-
-# The package whose namespace is being loaded by the code that runs now, or NULL.
-loading_package <- function() {
-  calls <- sys.calls()
-  for (i in seq_along(calls)) {
-    head <- calls[[i]][[1L]]
-    if (if (is.symbol(head)) head == "loadNamespace" else is_load(head)) {
-      package <- get0("package", envir = sys.frame(i), inherits = FALSE)
-      if (is.character(package) && !identical(package[[1L]], "gptr") && runs_in(package[[1L]], i)) return(package[[1L]])
-    }
-  }
-  NULL
-}
-
-is_load <- function(head) identical(head, loadNamespace) || identical(head, quote(base::loadNamespace))
-
-# True when a function of the package runs above frame `i`: its .onLoad, not something the loader itself does.
-runs_in <- function(package, i) {
-  above <- seq_len(sys.nframe())
-  above <- above[above > i]
-  any(vapply(above, function(j) identical(environmentName(topenv(environment(sys.function(j)))), package), NA))
 }
 
 on_unload <- function(package) {

@@ -93,3 +93,8 @@ local_function <- function(name, fn, env = parent.frame()) {
   put(fn)
   withr::defer(put(old), envir = env)
 }
+
+# The table of kinds, a row a kind.
+kind_table <- function() {
+  rows_frame(kind_rows(), list(name = "", all = TRUE, experimental = TRUE, consumed = TRUE))
+}

@@ -116,3 +116,18 @@ test_that("what a package registers while it loads is its own, and leaves with i
   unloadNamespace("gptrtrial")
   expect_identical(nrow(listed("on_load")), 0L)
 })
+
+test_that("a package that loads another while it loads does not get the other's records", {
+  skip_on_cran()
+  local_package("gptrinner", list(NAMESPACE = "", "R/code.R" = c(
+    ".onLoad <- function(libname, pkgname) {",
+    "  gptr::gptr_register(gptr::gptr_command('inner_load', function(args, ctx) 1))", "}"
+  )))
+  local_package("gptrouter", list(NAMESPACE = "", "R/code.R" = c(
+    ".onLoad <- function(libname, pkgname) {", "  requireNamespace('gptrinner')",
+    "  gptr::gptr_register(gptr::gptr_command('outer_load', function(args, ctx) 1))", "}"
+  )))
+  loadNamespace("gptrouter")
+  expect_identical(listed("inner_load")$source, "plugin:gptrinner")
+  expect_identical(listed("outer_load")$source, "plugin:gptrouter")
+})

@@ -40,7 +40,7 @@ test_that("a member of ctx that is absent comes from a service", {
 
 test_that("registering what nothing reads says so once a kind", {
   store <- function(name) gptr_spec("store", name, open = identity, append = identity, read = identity, fork = identity)
-  signals$seen <- setdiff(signals$seen, "message:unconsumed:store")
+  the$unconsumed <- setdiff(the$unconsumed, "store")
   said <- NULL
   withCallingHandlers({
     registered(store("one"))
@@ -50,5 +50,5 @@ test_that("registering what nothing reads says so once a kind", {
     invokeRestart("muffleMessage")
   })
   expect_identical(said, "store")
-  expect_silent(gptr_register(a_command("quiet"))())
+  expect_silent(gptr_register(gptr_prompt_section("quiet", "text"))())
 })

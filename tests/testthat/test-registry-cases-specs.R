@@ -12,13 +12,13 @@ test_that("case 4: the built-in kinds, which are experimental, which are additiv
   expect_length(grep("^event[.]", features), 49L)
   expect_identical(utils::tail(features, 6L),
     c("lazy_activation", "declarations", "ctx.decide", "ctx.secret", "route", "services"))
-  kinds <- as.data.frame(engine(.Call(wrap__registry_kinds)))
-  expect_identical(kinds$kind, builtin_kinds)
-  expect_identical(kinds$kind[kinds$experimental], c(
+  kinds <- kind_table()
+  expect_identical(kinds$name, builtin_kinds)
+  expect_identical(kinds$name[kinds$experimental], c(
     "artifact_type", "checkpointer", "evaluator", "frontend", "guidance", "renderer", "route", "search_source",
     "service", "store"
   ))
-  expect_identical(kinds$kind[kinds$resolve == "all"], c(
+  expect_identical(kinds$name[kinds$all], c(
     "checkpointer", "context_block", "env_alias", "guidance", "hook", "policy", "prompt_section", "redaction_rule",
     "risk_rule", "route", "search_source", "secret_source"
   ))

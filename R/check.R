@@ -71,7 +71,7 @@ spec_rows <- function(spec, tokens, load = NULL) {
     the$probes[[id]] <- NULL
   })
   budget <- if (tokens) print_budget()
-  perform(engine(.Call(wrap__task_check, spec_for_engine(spec), id, budget, load)))
+  perform(engine(.Call(wrap__task_check, for_engine(spec), id, budget, load)))
 }
 
 file_rows <- function(path, tokens) {

@@ -63,9 +63,10 @@
 #' | `gptr_error_timeout_idle` | `gptr_error_timeout` | `seconds`, `what` | silence in the middle of an answer |
 #' | `gptr_error_internal` | | `detail` | a fault of gptr |
 #'
-#' `gptr_error_provider` and its children have `provider`, `model`, `status` (of HTTP), `request_id`, `error_type` and
-#' `session`; so does `gptr_error_no_key` when it comes from a request. `retry_after` and `seconds` are in seconds. A run sends a request up to four times (option
-#' `gptr.max_attempts`) when it failed in a way that may pass, before it raises.
+#' `gptr_error_provider` and its children have `provider`, `model`, `status` (of HTTP), `request_id`, `error_type`
+#' and `session`; so does `gptr_error_no_key` when it comes from a request. `retry_after` and `seconds` are in
+#' seconds. A run sends a request up to four times (option `gptr.max_attempts`) when it failed in a way that may
+#' pass, before it raises.
 #'
 #' @section Warnings and messages:
 #' | class | when |

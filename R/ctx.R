@@ -63,7 +63,8 @@ ctx_absent <- function(ctx, name) {
     gptr_abort("not_available", paste0("ctx$", name, " is not available in this version."),
       member = paste0("ctx$", name, "()"), provided_by = NULL)
   }
-  gptr_abort("unknown_member", paste0("ctx has no member `", name, "`. It has: ", paste(ctx_members, collapse = ", "), "."),
+  gptr_abort("unknown_member",
+    paste0("ctx has no member `", name, "`. It has: ", paste(ctx_members, collapse = ", "), "."),
     name = name, available = ctx_members)
 }
 

@@ -158,7 +158,7 @@ value_reply <- function(value, step) {
     if (identical(step$style, "host")) return(keep_member_value(value, step$host_args))
     return(tool_reply(value, step$call))
   }
-  list(type = "value", value = if (is.list(value) && !is.data.frame(value)) spec_for_engine(value) else value)
+  list(type = "value", value = for_engine(value))
 }
 
 # A tool's result in its one form; `malformed` says why there is none.
@@ -169,7 +169,7 @@ tool_reply <- function(value, call) {
     if (!is.null(session) && !is.null(call)) assign(call, result$value, envir = session_data(session)$values)
     result["value"] <- list(NULL)
   }
-  list(type = "value", value = result)
+  list(type = "value", value = for_engine(result))
 }
 
 # The function in field `field` of a record's spec; NULL when the record's session is gone.

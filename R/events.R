@@ -3,9 +3,9 @@
 #' The catalogue of events for [gptr_hook()], [gptr_on()] and `$on()` of an extension: when they happen, what the
 #' handler gets, what it may answer, and whether this version emits them.
 #'
-#' A handler is `function(event, ctx)`. `event` is a list with `type`, `session`, `run` (ids), `agent` (`"main"`), `turn`
-#' (whole number), `ts` (seconds since 1970) and the fields below. `NULL` is always no opinion. Handlers of one event run
-#' in the order of rank, then of registration; each sees the event as those before it changed it.
+#' A handler is `function(event, ctx)`. `event` is a list with `type`, `session`, `run` (ids), `agent` (`"main"`),
+#' `turn` (whole number), `ts` (seconds since 1970) and the fields below. `NULL` is always no opinion. Handlers of
+#' one event run in the order of rank, then of registration; each sees the event as those before it changed it.
 #'
 #' How answers count:
 #' * *notify*: answers are ignored.

@@ -272,10 +272,10 @@ api_register <- function(data, spec) {
   }
   if (isTRUE(the$checking) && !data$scratch) stale_in_check(data)
   place <- call_place() %||% data$origin$place
-  row <- engine(.Call(wrap__ext_register, data$load, spec_for_engine(spec), fake_state(spec), FALSE, place))
+  row <- engine(.Call(wrap__ext_register, data$load, for_engine(spec), fake_state(spec), FALSE, place))
   if (!is.null(row$validator)) {
     spec <- complete_spec(spec)
-    row <- engine(.Call(wrap__ext_register, data$load, spec_for_engine(spec), fake_state(spec), TRUE, place))
+    row <- engine(.Call(wrap__ext_register, data$load, for_engine(spec), fake_state(spec), TRUE, place))
   }
   spec <- add_generated(apply_patch(spec, row$patch), row$generate)
   if (is.null(row$id)) assign(row$token, spec, envir = data$staged) else data$specs[[row$id]] <- spec

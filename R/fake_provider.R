@@ -78,7 +78,7 @@ fake_model <- function(name, type, api) {
 # The requests stay in the engine, which keeps them as lengths into one history; they are built when looked at.
 fake_log <- function(script, name) {
   replies <- if (is.function(script)) NULL else as.list(script)
-  state <- engine(.Call(wrap__fake_new, replies, is.function(script), name))
+  state <- engine(.Call(wrap__fake_new, for_engine(replies), is.function(script), name))
   log <- new.env(parent = emptyenv())
   log$.state <- state
   makeActiveBinding("n", function() engine(.Call(wrap__fake_count, state)), log)

@@ -7,8 +7,8 @@
 #' @section Options:
 #' Limits, timeouts and guards are read when a run starts; a change during the run has no effect on it.
 #' * `gptr.model`: the default model, `"provider/id"`; `gptr.mode`: the default mode of new sessions.
-#' * `gptr.verbose`: 0 shows nothing (default in knitr and tests), 1 as well (default in scripts), 2 shows the answer and
-#'   the calls as they come (default at the console).
+#' * `gptr.verbose`: 0 shows nothing (default in knitr and tests), 1 as well (default in scripts), 2 shows the
+#'   answer and the calls as they come (default at the console).
 #' * `gptr.interactive`: `TRUE` or `FALSE`, whether a person is present; default [interactive()].
 #' * `gptr.noninteractive_ask`: `"stop"` (default) or `"deny"`, see [peter()].
 #' * `gptr.critical_guard`: `FALSE` switches the guard of critical actions off; `gptr.unsafe_no_permissions`: `TRUE`

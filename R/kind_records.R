@@ -17,13 +17,11 @@ validated_by_kind <- function(spec, validator) {
   reply <- call_handler(step)
   if (identical(reply$type, "interrupt")) resignal_interrupt()
   value <- reply$value
-  if (identical(reply$type, "value")) reply["value"] <- list(reply_for_engine(value))
+  if (identical(reply$type, "value")) reply["value"] <- list(for_engine(value))
   engine(.Call(wrap__validator_outcome, spec$kind, spec$name, reply))
   value$kind <- spec$kind
   structure(value, class = class(spec))
 }
-
-reply_for_engine <- function(value) if (is_plain_list(value)) spec_for_engine(value) else value
 
 # What the engine is told of an error of class `gptr_error_invalid_spec`: those pass through as they are.
 invalid_spec_fields <- function(cond) {

@@ -56,7 +56,8 @@ print.gptr_gateway <- function(x, ...) {
   cat("<peter gateway> peter(\"prompt\", objects..., model =, mode =) runs an agent in this session\n")
   members <- names(x)
   shown <- utils::head(members, 8L)
-  cat("members: peter$<tab> (", paste(shown, collapse = ", "), if (length(members) > length(shown)) ", ...", ")\n", sep = "")
+  more <- if (length(members) > length(shown)) ", ..."
+  cat("members: peter$<tab> (", paste(shown, collapse = ", "), more, ")\n", sep = "")
   invisible(x)
 }
 
@@ -121,7 +122,8 @@ schema_formals <- function(rows) {
 member_signature <- function(label, shape, found) {
   if (!is.null(found$signature)) return(found$signature)
   parts <- vapply(names(shape), function(name) {
-    if (identical(shape[[name]], quote(expr = ))) name else paste(name, "=", paste(deparse(shape[[name]]), collapse = " "))
+    if (identical(shape[[name]], quote(expr = ))) return(name)
+    paste(name, "=", paste(deparse(shape[[name]]), collapse = " "))
   }, "")
   sentence <- found$sentence
   paste0("peter$", label, "(", paste(parts, collapse = ", "), ")", if (nzchar(sentence)) paste0("  # ", sentence))
@@ -166,7 +168,7 @@ resolve_member <- function(path) {
 call_member_directly <- function(path, args) {
   found <- resolve_member(path)
   spec <- spec_home(found$home)[[found$record]]
-  problems <- engine(.Call(wrap__member_check, found$record, args))
+  problems <- engine(.Call(wrap__member_check, found$record, for_engine(args)))
   if (length(problems)) {
     gptr_abort("tool", paste0("Invalid arguments for ", found$key, ": ", paste(problems, collapse = "; ")),
       tool = found$key, status = "invalid")
@@ -188,7 +190,7 @@ call_member_in_run <- function(path, args, session, frame) {
     data$member_args[[id]] <- NULL
     data$member_values[[id]] <- NULL
   })
-  task <- engine(.Call(wrap__task_member, data$ptr, path, args, id, frame$call, frame$model_code))
+  task <- engine(.Call(wrap__task_member, data$ptr, path, for_engine(args), id, frame$call, frame$model_code))
   result <- drive(task)
   if (result$interrupted) resignal_interrupt()
   outcome <- engine(result$value)
@@ -229,7 +231,8 @@ member_specs <- function() {
       schema("name", name = text, package = text, budget = whole)),
     member("search", "Find members and deferred tools by words.", member_search,
       schema("words", words = text, limit = whole)),
-    member("describe", "Describe an R object within a token budget.", function(x, budget = 150L) gptr_describe(x, budget),
+    member("describe", "Describe an R object within a token budget.",
+      function(x, budget = 150L) gptr_describe(x, budget),
       schema("x", x = structure(list(), names = character()), budget = whole)),
     member("out", "Read the full text of a result that was cut.", member_out,
       schema("id", id = text, stream = list(type = "string", enum = list("stdout", "stderr")),

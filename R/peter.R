@@ -138,8 +138,10 @@ prompt_position <- function(values, literal, plain, rest) {
     ))
   }
   if (length(literals)) return(literals[[1L]])
-  is_text <- function(x) is.character(x) && length(x) == 1L && !is.na(x) && !inherits(x, "AsIs") &&
-    (is.null(attr(x, "class")) || inherits(x, "glue"))
+  is_text <- function(x) {
+    is.character(x) && length(x) == 1L && !is.na(x) && !inherits(x, "AsIs") &&
+      (is.null(attr(x, "class")) || inherits(x, "glue"))
+  }
   utils::head(rest[vapply(rest, function(i) plain[[i]] && is_text(values[[i]]), NA)], 1L)
 }
 
@@ -159,7 +161,8 @@ dot_value <- function(expr, value_of, i, name) {
 dot_label <- function(expr, name, i) {
   if (nzchar(name)) return(name)
   label <- paste(deparse(expr, width.cutoff = 500L), collapse = " ")
-  if (identical(label, "..")) paste0("..", i) else if (nchar(label) > 60L) paste0(substr(label, 1L, 57L), "...") else label
+  if (identical(label, "..")) return(paste0("..", i))
+  if (nchar(label) > 60L) paste0(substr(label, 1L, 57L), "...") else label
 }
 
 # A literal prompt has {name} filled in when that was asked for.
@@ -192,7 +195,8 @@ bare_choice <- function(expr, value, arg, known) {
   if (is.null(chosen)) return(NULL)
   if (!is.character(chosen) || length(chosen) != 1L || is.na(chosen) || !(chosen %in% known)) {
     expected <- paste0("one of ", paste0('"', known, '"', collapse = ", "))
-    shown <- if (is.character(chosen) && length(chosen) == 1L && !is.na(chosen)) paste0('"', chosen, '"') else describe_argument(chosen)
+    is_name <- is.character(chosen) && length(chosen) == 1L && !is.na(chosen)
+    shown <- if (is_name) paste0('"', chosen, '"') else describe_argument(chosen)
     gptr_abort("invalid_argument", paste0("`", arg, "` must be ", expected, ", not ", shown, "."),
       arg = arg, expected = expected)
   }
@@ -207,7 +211,8 @@ bare_model <- function(expr, value) {
   if (is.character(chosen) && length(chosen) == 1L && !is.na(chosen)) return(chosen)
   if (is.function(chosen) && is.symbol(expr)) return(as.character(expr))
   if (is.character(chosen) || is.atomic(chosen)) {
-    gptr_abort("invalid_argument", paste0("`model` must be a single string or a spec, not ", describe_argument(chosen), "."),
+    gptr_abort("invalid_argument",
+      paste0("`model` must be a single string or a spec, not ", describe_argument(chosen), "."),
       arg = "model", expected = "a single string or a spec")
   }
   label <- paste(deparse(expr, nlines = 1L), collapse = "")
@@ -303,7 +308,8 @@ first_session <- function(call, home, frame) {
   ready()
   args <- list(
     parent = if (is.null(parent)) NULL else session_data(parent)$id,
-    mode = call[["mode"]] %||% (if (is.null(parent)) getOption("gptr.mode")), settings = settings, preset = call$opts$preset,
+    mode = call[["mode"]] %||% (if (is.null(parent)) getOption("gptr.mode")),
+    settings = settings, preset = call$opts$preset,
     model = if (is.character(call$model)) call$model else NULL,
     default_model = if (inherits(call$model, "gptr_spec")) "" else default_model_option(),
     system = call$opts$system, thinking = call$opts$thinking
@@ -337,7 +343,8 @@ choose <- function(session, call) {
     reference <- reference$name
   }
   engine(.Call(wrap__session_choose, ptr, list(
-    model = reference, mode = call[["mode"]], settings = collect_settings(call$opts), facts = prompt_facts(call, session)
+    model = reference, mode = call[["mode"]], settings = collect_settings(call$opts),
+    facts = prompt_facts(call, session)
   )))
 }
 

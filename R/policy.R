@@ -3,10 +3,10 @@
 #' A policy sees every tool call before it runs. The strictest answer of all policies wins, and a policy that fails
 #' denies.
 #'
-#' `call` is a list: `id`, `name` (for a member of `peter$` with its namespace, such as `"demo/add"`), `input` (named
-#' list), `tool`, `nested` (`TRUE` for a call from R code of the model), `parent_id`, and `risk`: for R code the analysis,
-#' a list with `level` (0 read-only, 1 local, 2 mutating, 3 dangerous, 4 critical), `label`, `categories`, `flagged` (the
-#' calls that raise it), `paths` and more; for other tools a list with `level`.
+#' `call` is a list: `id`, `name` (for a member of `peter$` with its namespace, such as `"demo/add"`), `input`
+#' (named list), `tool`, `nested` (`TRUE` for a call from R code of the model), `parent_id`, and `risk`: for R code
+#' the analysis, a list with `level` (0 read-only, 1 local, 2 mutating, 3 dangerous, 4 critical), `label`,
+#' `categories`, `flagged` (the calls that raise it), `paths` and more; for other tools a list with `level`.
 #'
 #' @param name String, not empty.
 #' @param check `function(call, ctx)`. It returns `NULL` (no opinion) or

@@ -70,10 +70,10 @@ no_factory <- function(action) {
 
 # Stores a spec in the engine and its closures here. Returns the record's id.
 add_record <- function(spec, origin, specs = the$specs) {
-  added <- engine(.Call(wrap__registry_add, spec_for_engine(spec), origin, fake_state(spec), FALSE))
+  added <- engine(.Call(wrap__registry_add, for_engine(spec), origin, fake_state(spec), FALSE))
   if (!is.null(added$validator)) {
     spec <- complete_spec(spec)
-    added <- engine(.Call(wrap__registry_add, spec_for_engine(spec), origin, fake_state(spec), TRUE))
+    added <- engine(.Call(wrap__registry_add, for_engine(spec), origin, fake_state(spec), TRUE))
   }
   specs[[added$id]] <- add_generated(apply_patch(spec, added$patch), added$generate)
   forget(added$released)
@@ -126,6 +126,7 @@ fake_state <- function(spec) {
 }
 
 on_unload <- function(package) {
+  on_failed_load(package)
   if (package %in% names(the$unload_hooks)) return(invisible(NULL))
   # R keeps a hook over many loads and unloads.
   the$unload_hooks[[package]] <- function(...) unload_source(paste0("plugin:", package))
@@ -138,6 +139,19 @@ drop_unload_hooks <- function() {
     event <- packageEvent(package, "onUnload")
     others <- Filter(function(hook) !identical(hook, the$unload_hooks[[package]]), getHook(event))
     setHook(event, others, "replace")
+  }
+}
+
+# A namespace that never came to be leaves nothing behind: no hook of R tells of it, so its loader's own exit does.
+on_failed_load <- function(package) {
+  for (i in seq_len(sys.nframe())) {
+    frame <- sys.frame(i)
+    if (!identical(sys.function(i), loadNamespace) || !identical(get0("package", frame, inherits = FALSE), package)) next
+    if (isTRUE(frame$.gptr_watched)) return(invisible(NULL))
+    frame$.gptr_watched <- TRUE
+    gone <- function() if (!isNamespaceLoaded(package)) unload_source(paste0("plugin:", package))
+    do.call(on.exit, list(as.call(list(gone)), add = TRUE), envir = frame)
+    return(invisible(NULL))
   }
 }
 

@@ -57,8 +57,9 @@ gptr_on <- function(s, event, handler, matcher = NULL) {
 #' @param query `NULL`, or text that reference, name or alias must contain.
 #' @param provider `NULL`, or the id of one provider.
 #' @param refresh Not available yet; must be `FALSE`.
-#' @return A data frame of class `gptr_models`, a row a model: `ref` (`"provider/id"`), `provider`, `name`, `context` and
-#'   `max_output` (tokens), `input_price` and `output_price` (USD per million tokens), `reasoning`, `aliases`, `status`.
+#' @return A data frame of class `gptr_models`, a row a model: `ref` (`"provider/id"`), `provider`, `name`, `context`
+#'   and `max_output` (tokens), `input_price` and `output_price` (USD per million tokens), `reasoning`, `aliases`,
+#'   `status`.
 #'   What is unknown is `NA`.
 #' @section Conditions: `gptr_error_invalid_argument`.
 #' @examples

@@ -33,26 +33,12 @@ build_spec <- function(kind, name, fields) {
 
 # Validates a spec and fills in what its kind adds: defaults, coerced values, generated functions.
 complete_spec <- function(spec) {
-  answer <- engine(.Call(wrap__spec_validate, spec_for_engine(spec), staging_load()))
+  answer <- engine(.Call(wrap__spec_validate, for_engine(spec), staging_load()))
   spec <- apply_patch(spec, answer$patch)
   spec <- add_generated(spec, answer$generate)
   if (!is.null(answer$validator)) spec <- validated_by_kind(spec, answer$validator)
   last <- names(spec) == "api_version"
   structure(c(unclass(spec)[!last], unclass(spec)[last]), class = class(spec))
-}
-
-# A primitive has no formals to look at, and strings may be in another encoding than UTF-8. Most specs have neither.
-spec_for_engine <- function(spec) {
-  if (!.Call(wrap__needs_translation, spec, l10n_info()[["UTF-8"]])) return(spec)
-  rapply(spec, function(value) {
-    if (is.character(value)) {
-      enc2utf8(value)
-    } else if (is.primitive(value) && !is.null(args(value))) {
-      args(value)
-    } else {
-      value
-    }
-  }, how = "replace")
 }
 
 apply_patch <- function(spec, patch) {

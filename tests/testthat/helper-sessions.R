@@ -82,3 +82,20 @@ asked <- function(model, i = 1L) {
 }
 
 last_words <- function(model, i = 1L) model$log$requests[[i]]$last_user
+
+# Runs R code in a process of its own that sees the package, and returns list(status, out, err). `env` is a named
+# character vector of environment variables.
+in_own_process <- function(code, env = character(), timeout = 120, libs = character()) {
+  testthat::skip_if_not_installed("processx")
+  file <- tempfile(fileext = ".R")
+  on.exit(unlink(file))
+  writeLines(code, file)
+  done <- processx::run(file.path(R.home("bin"), "Rscript"), c("--vanilla", file), error_on_status = FALSE, timeout = timeout,
+    env = c("current", R_LIBS = paste(c(libs, .libPaths()), collapse = .Platform$path.sep), TESTTHAT = "", env))
+  list(status = done$status, out = strsplit(done$stdout, "\n", fixed = TRUE)[[1]], err = done$stderr)
+}
+
+diagnostics_since <- function(n) {
+  log <- gptr_registry(diagnostics = TRUE)
+  if (nrow(log) > n) log[seq(n + 1L, nrow(log)), ] else log[0, ]
+}

@@ -118,8 +118,7 @@ test_that("case_38: the usage of a child is among that of its parent", {
   session <- run(fake(call_of("t"), "end"), tools = plain_tool("t", function(input, ctx) {
     peter("help", model = fake("from the child"))$text
   }))
-  expect_setequal(session$usage$request_id, c(session[[1]]$usage$request_id, session$usage$request_id[session$usage$agent == "main"]))
-  expect_identical(sort(session$usage$agent), c("main", "main", "nested"))
+  expect_identical(session$usage$agent, c("main", "nested", "main"))
   expect_identical(nrow(session[[1]]$usage), 1L)
   expect_identical(session$cost, 0)
 })
@@ -393,6 +392,7 @@ test_that("a dropped session is collected: its records and specs go, its listene
   expect_true(gone)
   the$sweep_at <- 0L
   other <- run(fake("hello"))
+  expect_false(id %in% names(the$sessions))
   expect_null(.Call(wrap__registry_winner, "tool", "only_here", id))
   expect_identical(heard, character())
   expect_identical(other$text, "hello")

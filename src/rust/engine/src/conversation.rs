@@ -137,7 +137,7 @@ pub fn prompt_view(engine: &Rc<Engine>, session: Option<Rc<Session>>, args: &Hos
     };
     let (engine, bell) = (engine.clone(), engine.bell.clone());
     Ok(Task::new(&bell, move |host| async move {
-        let run = Running::new("prompt".into(), host.signal().clone(), 0);
+        let run = Running::new("prompt".into(), host.signal().clone());
         let scene = Scene { engine, session: session.clone(), host, run };
         let kept = session.state.borrow().frozen.clone();
         let frozen = match kept {

@@ -32,7 +32,7 @@ pub fn records(registry: &Registry, kinds: Option<&[String]>) -> Result<HostValu
         ("kind", column(|r| &r.kind)),
         ("name", column(|r| &r.key)),
         ("source", column(|r| &r.source)),
-        ("rank", HostData::Integer(rows.iter().map(|(r, _, _)| Some(i32::from(r.rank))).collect()).into()),
+        ("rank", HostData::Integer(rows.iter().map(|(r, _, _)| Some(i64::from(r.rank))).collect()).into()),
         ("state", HostValue::strings(rows.iter().map(|(_, state, _)| *state))),
         ("tokens", HostData::Double(rows.iter().map(|(r, _, _)| Some(r.tokens() as f64)).collect()).into()),
         ("experimental", HostData::Logical(rows.iter().map(|(_, _, e)| Some(*e)).collect()).into()),
@@ -78,7 +78,7 @@ pub fn why(registry: &Registry, name: &str, session: Option<&str>) -> HostValue 
         ("kind", texts(|e| &e.record.kind)),
         ("name", texts(|e| &e.record.key)),
         ("source", texts(|e| &e.record.source)),
-        ("rank", HostData::Integer(rows.iter().map(|e| Some(i32::from(e.record.rank))).collect()).into()),
+        ("rank", HostData::Integer(rows.iter().map(|e| Some(i64::from(e.record.rank))).collect()).into()),
         ("state", texts(|e| e.state)),
         (
             "file",
@@ -93,8 +93,8 @@ pub fn why(registry: &Registry, name: &str, session: Option<&str>) -> HostValue 
     ])
 }
 
-fn line_of(record: &Record) -> Option<i32> {
-    record.place.as_ref().and_then(|p| i32::try_from(p.line?).ok())
+fn line_of(record: &Record) -> Option<i64> {
+    record.place.as_ref().and_then(|p| p.line.map(i64::from))
 }
 
 struct Explained {

@@ -4,6 +4,11 @@
 //! host (R) handed over, with the things that the rules need and JSON loses: the vector type, names (also missing
 //! and repeated ones), the class attribute, NA against NULL, length one against scalar, and things that are no data.
 
+mod encode;
+#[cfg(test)]
+mod round_trip;
+
+pub use encode::JsonError;
 pub use serde_json::{Map, Number, Value, json};
 
 /// A value as the host handed it over.
@@ -25,13 +30,17 @@ pub enum HostData {
     Null,
     /// A logical vector.
     Logical(Vec<Option<bool>>),
-    /// An integer vector (a factor's codes too; the host turns factors into labels before).
-    Integer(Vec<Option<i32>>),
+    /// An integer vector, of 32 or 64 bits.
+    Integer(Vec<Option<i64>>),
     /// A double vector; NaN and infinities stay numbers.
     Double(Vec<Option<f64>>),
-    /// A character vector, valid UTF-8.
+    /// A character vector, valid UTF-8; a factor is one, by its labels.
     Character(Vec<Option<String>>),
-    /// A list (a data frame is one with that class).
+    /// A vector of another type that is text in JSON: dates and times in ISO 8601 (UTC), raw bytes as one string of
+    /// base64. The class says which. Not a string to the rules: a date is no name.
+    Encoded(Vec<Option<String>>),
+    /// A list. A data frame is one of columns with the class `data.frame`, a matrix one of rows with the class
+    /// `matrix`, an array one of arrays with the class `array`.
     List(Vec<HostValue>),
     /// A function, by what is needed to call it.
     Function(Signature),
@@ -118,7 +127,7 @@ impl From<bool> for HostValue {
 
 impl From<i32> for HostValue {
     fn from(i: i32) -> Self {
-        HostData::Integer(vec![Some(i)]).into()
+        HostData::Integer(vec![Some(i64::from(i))]).into()
     }
 }
 
@@ -170,9 +179,9 @@ impl HostValue {
         self.class.iter().any(|c| c == class)
     }
 
-    /// True for a list that is not a data frame.
+    /// True for a list that is no data frame, matrix or array.
     pub fn is_plain_list(&self) -> bool {
-        matches!(self.data, HostData::List(_)) && !self.inherits("data.frame")
+        matches!(self.data, HostData::List(_)) && !["data.frame", "matrix", "array"].iter().any(|c| self.inherits(c))
     }
 
     /// The length as R counts it.
@@ -182,7 +191,7 @@ impl HostValue {
             HostData::Logical(v) => v.len(),
             HostData::Integer(v) => v.len(),
             HostData::Double(v) => v.len(),
-            HostData::Character(v) => v.len(),
+            HostData::Character(v) | HostData::Encoded(v) => v.len(),
             HostData::List(v) => v.len(),
             HostData::Function(_) | HostData::Symbol(_) | HostData::Call(_) => 1,
             HostData::Opaque(o) => o.length,
@@ -220,7 +229,7 @@ impl HostValue {
     pub fn as_number(&self) -> Option<f64> {
         let x = match &self.data {
             HostData::Integer(v) => match v.as_slice() {
-                [Some(i)] => f64::from(*i),
+                [Some(i)] => *i as f64,
                 _ => return None,
             },
             HostData::Double(v) => match v.as_slice() {
@@ -301,7 +310,7 @@ impl HostValue {
             HostData::Logical(_) => "logical",
             HostData::Integer(_) => "integer",
             HostData::Double(_) => "numeric",
-            HostData::Character(_) => "character",
+            HostData::Character(_) | HostData::Encoded(_) => "character",
             HostData::List(_) => "list",
             HostData::Function(_) => "function",
             HostData::Symbol(_) => "name",
@@ -309,118 +318,6 @@ impl HostValue {
             HostData::Opaque(o) => &o.kind,
         }
     }
-
-    /// The value as JSON: a length-one vector is a scalar (unless its class has `AsIs`), a longer one an array, a
-    /// named list or named vector an object, NA is null.
-    ///
-    /// # Errors
-    /// The path and the reason for what JSON can't hold: functions, environments, NaN, infinities, lists with some
-    /// names missing or repeated.
-    pub fn to_json(&self) -> Result<Value, JsonError> {
-        to_json_at(self, &mut String::new())
-    }
-}
-
-/// Why a [`HostValue`] has no JSON form.
-#[derive(Debug, Clone, PartialEq)]
-pub struct JsonError {
-    /// Where, as `a$b[[2]]`; empty for the value itself.
-    pub path: String,
-    /// What is wrong with it.
-    pub problem: String,
-}
-
-impl std::fmt::Display for JsonError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let at = if self.path.is_empty() { "the value" } else { &self.path };
-        write!(f, "{at} {}", self.problem)
-    }
-}
-
-fn fail<T>(path: &str, problem: impl Into<String>) -> Result<T, JsonError> {
-    Err(JsonError { path: path.to_owned(), problem: problem.into() })
-}
-
-fn number(x: f64, path: &str) -> Result<Value, JsonError> {
-    if x.is_nan() || x.is_infinite() {
-        return fail(path, "must be a finite number: JSON has no NaN and no infinity");
-    }
-    Ok(if x.fract() == 0.0 && x.abs() <= 9_007_199_254_740_992.0 { json!(x as i64) } else { json!(x) })
-}
-
-fn vector<T>(v: &[Option<T>], boxed: bool, path: &str, one: impl Fn(&T) -> Result<Value, JsonError>) -> Result<Value, JsonError> {
-    let scalar = |x: &Option<T>| x.as_ref().map_or(Ok(Value::Null), &one);
-    match v {
-        [x] if !boxed => scalar(x),
-        _ => v.iter().map(scalar).collect::<Result<Vec<_>, _>>().map(Value::Array).map_err(|mut e| {
-            e.path = path.to_owned();
-            e
-        }),
-    }
-}
-
-fn to_json_at(v: &HostValue, path: &mut String) -> Result<Value, JsonError> {
-    let boxed = v.inherits("AsIs");
-    if let (Some(names), true) = (&v.names, v.items().is_none() && !v.is_null()) {
-        return named_vector(v, names, path);
-    }
-    match &v.data {
-        HostData::Null => Ok(Value::Null),
-        HostData::Logical(x) => vector(x, boxed, path, |b| Ok(json!(b))),
-        HostData::Integer(x) => vector(x, boxed, path, |i| Ok(json!(i))),
-        HostData::Double(x) => vector(x, boxed, path, |d| number(*d, path)),
-        HostData::Character(x) => vector(x, boxed, path, |s| Ok(json!(s))),
-        HostData::List(items) => list(v, items, path),
-        HostData::Symbol(s) => Ok(json!(s)),
-        HostData::Function(_) => fail(path, "is a function, which JSON can't hold"),
-        HostData::Call(_) => fail(path, "is a call, which JSON can't hold"),
-        HostData::Opaque(o) => fail(path, format!("is {} {}, which JSON can't hold", article(&o.kind), o.kind)),
-    }
-}
-
-fn article(word: &str) -> &'static str {
-    if word.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
-}
-
-fn named_vector(v: &HostValue, names: &[String], path: &mut String) -> Result<Value, JsonError> {
-    let items: Vec<HostValue> = match &v.data {
-        HostData::Logical(x) => x.iter().map(|e| HostData::Logical(vec![*e]).into()).collect(),
-        HostData::Integer(x) => x.iter().map(|e| HostData::Integer(vec![*e]).into()).collect(),
-        HostData::Double(x) => x.iter().map(|e| HostData::Double(vec![*e]).into()).collect(),
-        HostData::Character(x) => x.iter().map(|e| HostData::Character(vec![e.clone()]).into()).collect(),
-        _ => return to_json_at(&HostValue { names: None, ..v.clone() }, path),
-    };
-    list(&HostValue { data: HostData::Null, names: Some(names.to_vec()), class: Vec::new() }, &items, path)
-}
-
-fn list(v: &HostValue, items: &[HostValue], path: &mut String) -> Result<Value, JsonError> {
-    let Some(names) = v.names.as_ref() else {
-        let mut out = Vec::with_capacity(items.len());
-        for (i, item) in items.iter().enumerate() {
-            let before = path.len();
-            path.push_str(&format!("[[{}]]", i + 1));
-            out.push(to_json_at(item, path)?);
-            path.truncate(before);
-        }
-        return Ok(Value::Array(out));
-    };
-    let mut out = Map::with_capacity(items.len());
-    for (name, item) in names.iter().zip(items) {
-        if name.is_empty() {
-            return fail(path, "has elements with a name and elements without");
-        }
-        let before = path.len();
-        if before > 0 {
-            path.push('$');
-        }
-        path.push_str(name);
-        let value = to_json_at(item, path)?;
-        if out.insert(name.clone(), value).is_some() {
-            return fail(path, "is given twice");
-        }
-        path.truncate(before);
-    }
-    Ok(Value::Object(out))
 }
 
 #[cfg(test)]

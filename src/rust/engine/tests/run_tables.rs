@@ -67,17 +67,20 @@ tables! {
     case_30_too_long_a_wait_is_an_error
     case_30_what_the_person_has_seen_is_not_tried_again
     case_32_a_hanging_request_is_cancelled
+    case_32_a_wait_before_a_retry_is_cancelled
     case_32_an_abort_in_a_stream_drops_what_is_queued
     case_33_a_question_that_fails_is_no_approval
     case_33_an_abort_between_hooks_and_body_leaves_the_call_undone
     case_33_an_abort_from_a_body_lets_it_finish
     case_33_an_interrupt_in_a_body_ends_the_run
     case_33_an_interrupt_in_a_hook_denies_and_ends_the_run
+    case_33_an_interrupt_in_a_member_ends_the_run
     case_33_an_interrupt_in_a_policy_denies_and_ends_the_run
     case_33_an_interrupt_in_a_script_ends_the_run
     case_33_an_interrupt_in_an_observer_ends_the_run
     case_33_jumps_and_timeouts_of_deciders_deny_and_the_run_goes_on
     case_33_the_person_aborts_at_a_question
+    case_34_a_steer_before_the_first_request_is_a_user_message
     case_34_a_steer_from_a_body_comes_before_the_next_request
     case_34_two_steers_come_one_at_a_time
     case_35_a_follow_up_of_an_idle_session_opens_a_turn
@@ -96,8 +99,8 @@ tables! {
     case_59_an_empty_script_is_an_error_of_the_request
     case_59_scripts_that_fail_are_errors_of_the_request
     case_60_an_abort_before_the_request_logs_nothing
-    members_that_call_themselves_come_to_an_end
     hooks_see_the_level_of_the_input_as_it_stands
+    members_that_call_themselves_come_to_an_end
     names_on_the_wire_and_keys_in_the_registry
     nested_arguments_of_a_derived_schema_are_checked_by_name
     nested_calls_from_model_code_are_marked

@@ -262,7 +262,7 @@ fn price_rows(table: &HostValue) -> Vec<PriceRow> {
 
 fn number_at(column: &HostValue, row: usize) -> Option<f64> {
     let value = match &column.data {
-        HostData::Integer(values) => values.get(row).copied().flatten().map(f64::from),
+        HostData::Integer(values) => values.get(row).copied().flatten().map(|i| i as f64),
         HostData::Double(values) => values.get(row).copied().flatten(),
         _ => None,
     };

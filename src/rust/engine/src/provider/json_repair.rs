@@ -26,13 +26,22 @@ pub fn parse(text: &str) -> Result<Value, BadJson> {
     if text.trim().is_empty() {
         return Ok(Value::Object(Map::new()));
     }
+    let value = read(text)?;
+    Ok(if value.is_null() { Value::Object(Map::new()) } else { value })
+}
+
+/// Reads any JSON value, with the repairs and the refusals of [`parse`].
+///
+/// # Errors
+/// [`BadJson`] as there, and for blank text.
+pub fn read(text: &str) -> Result<Value, BadJson> {
     let mut parser = Parser::new(text, Mode { cut: false, repeats: false, prune: false });
     let value = parser.value(0)?;
     parser.blanks();
     if parser.at < parser.bytes.len() {
         return Err(parser.bad("something follows the value"));
     }
-    Ok(if value.is_null() { Value::Object(Map::new()) } else { value })
+    Ok(value)
 }
 
 /// Reads an event of a host: the last of repeated names counts, and what is nested too deep is null.

@@ -13,7 +13,7 @@ pub mod fake;
 pub(crate) mod failure;
 pub(crate) mod headers;
 pub mod http;
-pub(crate) mod json_repair;
+pub mod json_repair;
 pub(crate) mod normalise;
 pub(crate) mod retry;
 pub(crate) mod sse;

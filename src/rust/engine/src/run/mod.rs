@@ -4,6 +4,7 @@ pub mod check;
 pub(crate) mod freeze;
 pub mod member;
 pub mod models;
+pub mod partial;
 pub(crate) mod permission;
 pub(crate) mod request;
 pub(crate) mod scene;
@@ -67,8 +68,7 @@ async fn run(engine: Rc<Engine>, session: Rc<Session>, host: Host) -> Result<Val
     if session.is_running() {
         return Err(Error::Busy { session: session.id.clone() });
     }
-    let turn = session.state.borrow().turns;
-    let running = Running::new(clock::fresh_id("u", 8), host.signal().clone(), turn);
+    let running = Running::new(clock::fresh_id("u", 8), host.signal().clone());
     *session.running.borrow_mut() = Some(running.clone());
     session.state.borrow_mut().status = Status::Running;
     engine.registry.begin_run(&running.id, Some(&session.id));
@@ -205,6 +205,7 @@ impl Scene {
     }
 
     async fn open(&self, input: Option<Input>) {
+        self.session.state.borrow_mut().turns += usize::from(input.is_some());
         self.notify("agent_start", || json!({})).await;
         self.notify("turn_start", || json!({})).await;
         if let Some(input) = input {
@@ -241,7 +242,6 @@ impl Scene {
         content.append(&mut self.session.state.borrow_mut().start_blocks);
         let text = self.engine.redactor.borrow().redact(&input.text).into_owned();
         content.push(Block::text(text));
-        self.session.state.borrow_mut().turns += 1;
         let message = Message::User { content, source: input.source, timestamp: clock::now_ms() };
         self.announce(message).await;
     }
@@ -352,6 +352,7 @@ impl Scene {
         if steer.is_some() || follow_up.is_some() {
             self.queue_update().await;
         }
+        self.session.state.borrow_mut().turns += usize::from(follow_up.is_some());
         self.notify("turn_start", || json!({})).await;
         if let Some(steer) = steer {
             self.steer(steer).await;

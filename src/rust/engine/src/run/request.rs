@@ -1,15 +1,16 @@
 //! One model request: its stream, what a person and listeners see of it, and the message that comes of it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 use std::time::{Duration, Instant};
 
+use super::partial::{Partial, delta_of};
 use super::scene::{How, Scene};
 use crate::clock;
 use crate::error::Error;
 use crate::hook::Answer;
 use crate::meaning::Role;
-use crate::message::{Assistant, Block, Failure, FailureClass, Message, Reply, StopReason, StreamEvent, Usage};
+use crate::message::{Assistant, Failure, FailureClass, Message, Reply, StopReason, StreamEvent, Usage};
 use crate::model::ModelRecord;
 use crate::provider::compat::Compat;
 use crate::provider::completions::{Encoder, Options, Params, Reader, System, Target, tool_declaration};
@@ -445,81 +446,6 @@ impl Scene {
         }
         shown.last = Some(Instant::now());
         self.host.show(json!({"type": "text", "text": std::mem::take(&mut shown.text)}));
-    }
-}
-
-/// The blocks of a stream that did not come to its end, by their index.
-#[derive(Default)]
-struct Partial {
-    blocks: BTreeMap<usize, Begun>,
-    response_id: Option<String>,
-}
-
-enum Begun {
-    Text(String),
-    Thinking(String),
-    Call { id: String, name: String, json: String, ended: bool },
-}
-
-impl Partial {
-    fn take(&mut self, event: &StreamEvent) {
-        match event {
-            StreamEvent::Start { response_id, .. } => self.response_id.clone_from(response_id),
-            StreamEvent::TextStart { index } => {
-                self.blocks.insert(*index, Begun::Text(String::new()));
-            }
-            StreamEvent::ThinkingStart { index } => {
-                self.blocks.insert(*index, Begun::Thinking(String::new()));
-            }
-            StreamEvent::ToolCallStart { index, id, name } => {
-                let call = Begun::Call { id: id.clone(), name: name.clone(), json: String::new(), ended: false };
-                self.blocks.insert(*index, call);
-            }
-            StreamEvent::TextDelta { index, text: delta }
-            | StreamEvent::ThinkingDelta { index, text: delta }
-            | StreamEvent::ToolCallDelta { index, json: delta } => {
-                if let Some(Begun::Text(text) | Begun::Thinking(text) | Begun::Call { json: text, .. }) = self.blocks.get_mut(index) {
-                    text.push_str(delta);
-                }
-            }
-            StreamEvent::ToolCallEnd { index } => {
-                if let Some(Begun::Call { ended, .. }) = self.blocks.get_mut(index) {
-                    *ended = true;
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Text as far as it came, and the calls that are whole.
-    fn reply(self) -> Reply {
-        let content = self.blocks.into_values().filter_map(Begun::block).collect();
-        Reply { content, stop_reason: StopReason::Aborted, response_id: self.response_id, ..Reply::default() }
-    }
-}
-
-impl Begun {
-    fn block(self) -> Option<Block> {
-        match self {
-            Begun::Text(text) => Some(Block::text(text)),
-            Begun::Thinking(thinking) => {
-                Some(Block::Thinking { thinking, signature: None, redacted: false, data: None, origin: None })
-            }
-            Begun::Call { id, name, json, ended } => {
-                let whole = ended || (!json.is_empty() && crate::provider::json_repair::parse(&json).is_ok());
-                whole.then(|| crate::provider::assembly::block_of_call(&id, &name, &json))
-            }
-        }
-    }
-}
-
-/// Block, kind and text of a delta.
-fn delta_of(event: &StreamEvent) -> Option<(usize, &'static str, &str)> {
-    match event {
-        StreamEvent::TextDelta { index, text } => Some((*index, "text", text)),
-        StreamEvent::ThinkingDelta { index, text } => Some((*index, "thinking", text)),
-        StreamEvent::ToolCallDelta { index, json } => Some((*index, "toolcall", json)),
-        _ => None,
     }
 }
 

@@ -236,7 +236,7 @@ impl Scene {
         out.insert("session".into(), json!(self.session.id));
         out.insert("run".into(), json!(self.run.id));
         out.insert("agent".into(), json!(self.session.agent));
-        out.insert("turn".into(), json!(self.run.turn));
+        out.insert("turn".into(), json!(self.session.state.borrow().turns));
         out.insert("ts".into(), json!(clock::now()));
         if let Value::Object(own) = own {
             out.extend(own);

@@ -74,7 +74,7 @@ impl<'a> Reader<'a> {
     fn fit(&mut self, v: &HostValue, name: &str, asked: &Asked<'a>, place: &Place, depth: usize) -> Option<Value> {
         match name {
             "null" => is_missing(v).then_some(Value::Null),
-            "string" => v.as_str().map(|s| json!(s)),
+            "string" => string(v).map(|s| json!(s)),
             "boolean" => v.as_flag().map(|b| json!(b)),
             "number" => v.as_number().map(number),
             "integer" => whole(v),
@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
             return Some(self.unreadable(place, "must have unique, non-empty names"));
         }
         let mut out = Map::new();
-        for (name, item) in v.names.iter().flatten().zip(elements(v)) {
+        for (name, item) in v.names.iter().flatten().zip(v.elements()) {
             let value = self.value(&item, &property_schemas(&asked.schemas, name), &place.key(name), depth + 1);
             out.insert(name.clone(), value);
         }
@@ -103,10 +103,10 @@ impl<'a> Reader<'a> {
         if v.is_null() {
             return None;
         }
-        let items = match rows(v) {
+        let items = match v.rows() {
             Some(rows) => rows,
             None if v.items().is_some() && v.names.is_some() => return None,
-            None => elements(v),
+            None => v.elements(),
         };
         if v.items().is_none() && items.len() == 1 && !v.inherits("AsIs") && self.items_are_containers(asked) {
             return None;
@@ -167,12 +167,26 @@ fn words(v: &HostValue) -> String {
     if v.is_null() { "null".to_owned() } else { format!("{} of length {}", v.class_word(), v.len()) }
 }
 
+/// A string, or what is one in JSON: a date, a time, raw bytes.
+fn string(v: &HostValue) -> Option<&str> {
+    match &v.data {
+        HostData::Encoded(x) => match x.as_slice() {
+            [Some(s)] => Some(s),
+            _ => None,
+        },
+        _ => v.as_str(),
+    }
+}
+
 fn number(x: f64) -> Value {
     if x.fract() == 0.0 && x.abs() <= LARGEST_EXACT { json!(x as i64) } else { json!(x) }
 }
 
 /// A whole number; beyond what R's numbers hold, the digits that the engine itself once handed out as a string.
 fn whole(v: &HostValue) -> Option<Value> {
+    if let HostData::Integer(x) = &v.data {
+        return x.first().copied().flatten().filter(|_| x.len() == 1).map(|i| json!(i));
+    }
     if let Some(x) = v.as_number() {
         return (x.fract() == 0.0).then(|| number(x));
     }
@@ -188,7 +202,7 @@ fn is_missing(v: &HostValue) -> bool {
         HostData::Logical(x) => matches!(x.as_slice(), [None]),
         HostData::Integer(x) => matches!(x.as_slice(), [None]),
         HostData::Double(x) => matches!(x.as_slice(), [None]),
-        HostData::Character(x) => matches!(x.as_slice(), [None]),
+        HostData::Character(x) | HostData::Encoded(x) => matches!(x.as_slice(), [None]),
         _ => false,
     }
 }
@@ -202,34 +216,6 @@ fn stand_in(v: &HostValue) -> Option<Value> {
         HostData::List(_) if v.get("$r").is_some() => v.to_json().ok(),
         _ => None,
     }
-}
-
-/// The elements of a list or an atomic vector, one value each.
-fn elements(v: &HostValue) -> Vec<HostValue> {
-    fn each<T: Clone>(x: &[Option<T>], wrap: impl Fn(Vec<Option<T>>) -> HostData) -> Vec<HostValue> {
-        x.iter().map(|e| wrap(vec![e.clone()]).into()).collect()
-    }
-    match &v.data {
-        HostData::Logical(x) => each(x, HostData::Logical),
-        HostData::Integer(x) => each(x, HostData::Integer),
-        HostData::Double(x) => each(x, HostData::Double),
-        HostData::Character(x) => each(x, HostData::Character),
-        HostData::List(items) => items.clone(),
-        _ => vec![v.clone()],
-    }
-}
-
-/// The rows of a data frame.
-fn rows(v: &HostValue) -> Option<Vec<HostValue>> {
-    if !v.inherits("data.frame") {
-        return None;
-    }
-    let names = v.names.clone().unwrap_or_default();
-    let columns: Vec<Vec<HostValue>> = v.items()?.iter().map(elements).collect();
-    let count = columns.iter().map(Vec::len).max().unwrap_or(0);
-    let cell = |column: &Vec<HostValue>, row: usize| column.get(row).cloned().unwrap_or_default();
-    let row = |at: usize| HostValue::named(names.iter().cloned().zip(columns.iter().map(|c| cell(c, at))));
-    Some((0..count).map(row).collect())
 }
 
 /// The schemas of one property, from all schemas of the object.

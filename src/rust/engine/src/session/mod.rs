@@ -223,8 +223,6 @@ pub struct Running {
     pub id: String,
     /// Stops the run.
     pub signal: Signal,
-    /// The turn it is in.
-    pub turn: usize,
     /// Nested calls so far, a tool call.
     pub nested: Rc<RefCell<HashMap<String, u64>>>,
     /// Code that was approved, by tool call of `r`: members that it was seen to call are not asked about again.
@@ -237,11 +235,10 @@ pub struct Running {
 
 impl Running {
     /// A run that begins.
-    pub fn new(id: String, signal: Signal, turn: usize) -> Self {
+    pub fn new(id: String, signal: Signal) -> Self {
         Running {
             id,
             signal,
-            turn,
             nested: Rc::default(),
             approved: Rc::default(),
             executing: Rc::default(),

@@ -81,7 +81,8 @@ fn one_line(text: &str) -> String {
 pub fn trace(wanted: &[String], happened: &[Happening]) -> Option<String> {
     let wanted: Vec<Wanted> = wanted.iter().map(|l| Wanted::parse(l)).collect();
     let show = |h: &Happening, like: Option<&Wanted>| {
-        let shown: Vec<String> = like.into_iter().flat_map(|w| &w.fields).map(|(p, _)| format!(" {p}={}", field(&h.fields, p))).collect();
+        let shown: Vec<String> =
+            like.into_iter().flat_map(|w| &w.fields).map(|(p, _)| format!(" {p}={}", field(&h.fields, p))).collect();
         format!("{}{}", h.head, shown.concat())
     };
     diff(&wanted, happened, |w, h| w.fits(h), |w| w.line.to_owned(), show)

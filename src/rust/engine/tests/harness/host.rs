@@ -157,7 +157,8 @@ impl World {
         let added = self.engine.register(&self.engine.registry, &spec, Origin::user(), Some(attachment));
         let added = added.map_err(|e| e.to_string())?;
         let fields = json!({"script": closure.map(|c| format!("={c}"))});
-        let entry = Entry { origin: "user".into(), kind: "provider".into(), name: name.into(), label: name.into(), fields };
+        let entry =
+            Entry { origin: "user".into(), kind: "provider".into(), name: name.into(), label: name.into(), fields };
         self.records.insert(added.record.id.clone(), entry);
         Ok(())
     }
@@ -386,7 +387,8 @@ impl World {
         };
         self.children.push(child.clone());
         let said = host(&json!({"text": prompt, "source": "parent"}));
-        let ready = conversation::choose(&self.engine, &child, &host(&args)).and_then(|()| conversation::prompt(&child, &said));
+        let ready =
+            conversation::choose(&self.engine, &child, &host(&args)).and_then(|()| conversation::prompt(&child, &said));
         if let Err(error) = ready {
             self.happened(&format!("child -> {error}"), Value::Null);
             return Some(false);
@@ -394,7 +396,8 @@ impl World {
         let mut task = run::task(&self.engine, &child);
         let Left::Done(_, interrupted) = self.drive(&mut task) else { return None };
         let state = child.state.borrow();
-        let fields = json!({"kind": child.kind, "agent": child.agent, "mode": state.mode.as_str(), "text": child.text()});
+        let fields =
+            json!({"kind": child.kind, "agent": child.agent, "mode": state.mode.as_str(), "text": child.text()});
         let head = format!("child -> {}", state.status.as_str());
         drop(state);
         self.happened(&head, fields);

@@ -33,7 +33,11 @@ pub fn play_file(name: &str) {
     let mut problems = String::new();
     for (n, say) in table.says.iter().enumerate() {
         for (what, diff) in play(&mut world, say) {
-            problems.push_str(&format!("\n  run {} ({}), {what}:\n{diff}", n + 1, say.prompt.as_deref().unwrap_or("no prompt")));
+            problems.push_str(&format!(
+                "\n  run {} ({}), {what}:\n{diff}",
+                n + 1,
+                say.prompt.as_deref().unwrap_or("no prompt")
+            ));
         }
     }
     assert!(problems.is_empty(), "{name}: wanted (-) and seen (+)\n{problems}");

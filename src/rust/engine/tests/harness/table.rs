@@ -131,7 +131,8 @@ impl Table {
     /// Reads a table.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut table = Table::default();
-        let mut lines = text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty() && !l.starts_with('#')).peekable();
+        let mut lines =
+            text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty() && !l.starts_with('#')).peekable();
         while let Some((at, line)) = lines.next() {
             let mut block = Vec::new();
             while let Some((_, l)) = lines.next_if(|(_, l)| l.starts_with("  ")) {

@@ -83,7 +83,12 @@ fn a_session_that_is_closed_while_it_runs_keeps_what_the_running_call_needs() {
 fn a_record_whose_fields_are_refused_leaves_nothing_behind() {
     let mut world = world(OWN);
     let before = world.engine.registry.records().len();
-    for line in ["tool bad-name! =x", "hook tool_cal =x", "tool x =x {\"namespace\": \"read\"}", "policy p =x {\"order\": \"last\"}"] {
+    for line in [
+        "tool bad-name! =x",
+        "hook tool_cal =x",
+        "tool x =x {\"namespace\": \"read\"}",
+        "policy p =x {\"order\": \"last\"}",
+    ] {
         assert!(world.add(&Entry::parse(line).unwrap(), None).is_err(), "{line}");
     }
     assert_eq!(world.engine.registry.records().len(), before);

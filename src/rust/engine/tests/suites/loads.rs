@@ -78,7 +78,14 @@ fn a_load_that_is_rolled_back_leaves_nothing() {
 #[test]
 fn a_spec_that_is_not_admitted_takes_the_whole_load_with_it() {
     let engine = engine();
-    engine.register(&engine.registry, &spec("tool clash =f {\"exposure\": \"r\", \"fun\": \"=f()\"}"), Origin::user(), None).unwrap();
+    engine
+        .register(
+            &engine.registry,
+            &spec("tool clash =f {\"exposure\": \"r\", \"fun\": \"=f()\"}"),
+            Origin::user(),
+            None,
+        )
+        .unwrap();
     let before = engine.registry.records().len();
     let load = extension::begin(&engine, plugin("demo"), false);
     stage(&engine, load, "tool a =f {\"namespace\": \"demo\"}");
@@ -138,7 +145,10 @@ fn a_scratch_load_never_shows_in_the_live_registry() {
 fn what_an_extension_of_a_session_registers_ends_with_it() {
     let mut world = world("script\n  \"done\"\n");
     let load = extension::begin(&world.engine, Origin::session(&world.session.id, "session:1"), false);
-    assert!(matches!(extension::register(&world.engine, load, &spec("hook turn_end =h"), None, None), Ok(Staged::Later { .. })));
+    assert!(matches!(
+        extension::register(&world.engine, load, &spec("hook turn_end =h"), None, None),
+        Ok(Staged::Later { .. })
+    ));
     extension::commit(&world.engine, load).unwrap();
     let Left::Done(outcome, _) = world.say(Some("go")) else { panic!("no end") };
     assert_eq!(end_line(outcome), "idle");

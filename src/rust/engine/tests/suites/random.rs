@@ -87,7 +87,8 @@ fn answers(closure: &'static str, good: Vec<Outcome>) -> impl Strategy<Value = V
 }
 
 fn decisions(words: &[&str]) -> Vec<Outcome> {
-    let mut out: Vec<Outcome> = words.iter().map(|w| Outcome::Value(json!({"decision": w, "input": {"x": 2}}))).collect();
+    let mut out: Vec<Outcome> =
+        words.iter().map(|w| Outcome::Value(json!({"decision": w, "input": {"x": 2}}))).collect();
     out.extend([Outcome::Value(Value::Null), Outcome::Value(Value::Null)]);
     out
 }

@@ -1,0 +1,172 @@
+//! JSON and the engine's values as R objects.
+
+use extendr_api::prelude::*;
+use extendr_ffi::{
+    INTEGER, LOGICAL, R_NaReal, R_NaString, R_NilValue, REAL, Rf_allocVector, Rf_mkCharLenCE, Rf_protect, Rf_setAttrib,
+    Rf_unprotect, SET_STRING_ELT, SET_VECTOR_ELT, SEXP, SEXPTYPE, cetype_t,
+};
+use gptr_engine::value::{HostData, HostValue, Number, Value};
+
+use super::read::CONVERTED;
+
+/// NA of integers and logicals.
+const NA: i32 = i32::MIN;
+
+// R's API that extendr's declarations lack.
+#[allow(improper_ctypes, reason = "SEXP is a pointer that only R looks behind")]
+unsafe extern "C" {
+    fn Rf_ScalarLogical(x: i32) -> SEXP;
+    fn Rf_ScalarInteger(x: i32) -> SEXP;
+    fn Rf_ScalarReal(x: f64) -> SEXP;
+}
+
+/// An R object for JSON: objects become named lists, arrays unnamed lists, scalars vectors of length one, null NULL.
+pub fn robj(v: &Value) -> Robj {
+    // SAFETY: on R's thread; each new object is protected until its parent holds it.
+    unsafe { owned(json(v)) }
+}
+
+/// An R object for a value that came from R, without the functions: those are NULL.
+pub fn robj_host(v: &HostValue) -> Robj {
+    // SAFETY: as in `robj`.
+    unsafe { owned(host(v)) }
+}
+
+/// extendr may allocate before it protects, at its first object.
+unsafe fn owned(x: SEXP) -> Robj {
+    unsafe {
+        Rf_protect(x);
+        let out = Robj::from_sexp(x);
+        Rf_unprotect(1);
+        out
+    }
+}
+
+unsafe fn json(v: &Value) -> SEXP {
+    unsafe {
+        match v {
+            Value::Null => R_NilValue,
+            Value::Bool(b) => Rf_ScalarLogical(i32::from(*b)),
+            Value::Number(n) => number(n),
+            Value::String(s) => strings(std::iter::once(Some(s.as_str()))),
+            Value::Array(items) => list(items.iter(), |item| json(item)),
+            Value::Object(fields) => {
+                let out = Rf_protect(list(fields.values(), |item| json(item)));
+                set_names(out, fields.keys().map(String::as_str));
+                Rf_unprotect(1);
+                out
+            }
+        }
+    }
+}
+
+/// Whole numbers are integers within R's range, doubles up to 2^53, text beyond.
+unsafe fn number(n: &Number) -> SEXP {
+    unsafe {
+        match n.as_i64() {
+            Some(i) => match i32::try_from(i) {
+                Ok(small) if small != NA => Rf_ScalarInteger(small),
+                _ if i.unsigned_abs() <= 1 << 53 => Rf_ScalarReal(i as f64),
+                _ => strings(std::iter::once(Some(n.to_string().as_str()))),
+            },
+            None if n.is_u64() => strings(std::iter::once(Some(n.to_string().as_str()))),
+            None => Rf_ScalarReal(n.as_f64().unwrap_or(f64::NAN)),
+        }
+    }
+}
+
+unsafe fn host(v: &HostValue) -> SEXP {
+    unsafe {
+        let out = match &v.data {
+            HostData::Null | HostData::Function(_) | HostData::Opaque(_) | HostData::Call(_) => return R_NilValue,
+            HostData::Symbol(s) => return strings(std::iter::once(Some(s.as_str()))),
+            HostData::Logical(x) => {
+                let out = Rf_allocVector(SEXPTYPE::LGLSXP, x.len() as isize);
+                fill(LOGICAL(out), x, NA, |b| i32::from(*b));
+                out
+            }
+            HostData::Integer(x) => integers(x),
+            HostData::Double(x) => doubles(x, |d| *d),
+            HostData::Character(x) | HostData::Encoded(x) => strings(x.iter().map(Option::as_deref)),
+            HostData::List(items) => list(items.iter(), |item| host(item)),
+        };
+        Rf_protect(out);
+        if let Some(names) = &v.names {
+            set_names(out, names.iter().map(String::as_str));
+        }
+        let changed = |c: &String| CONVERTED.iter().any(|(name, _)| name == c);
+        if !v.class.is_empty() && !v.class.iter().any(changed) {
+            let class = Rf_protect(strings(v.class.iter().map(|c| Some(c.as_str()))));
+            Rf_setAttrib(out, extendr_ffi::R_ClassSymbol, class);
+            Rf_unprotect(1);
+        }
+        Rf_unprotect(1);
+        out
+    }
+}
+
+/// Integers, or doubles when one is beyond R's range.
+unsafe fn integers(x: &[Option<i64>]) -> SEXP {
+    let fits = |i: &i64| i32::try_from(*i).is_ok_and(|small| small != NA);
+    unsafe {
+        if !x.iter().flatten().all(fits) {
+            return doubles(x, |i| *i as f64);
+        }
+        let out = Rf_allocVector(SEXPTYPE::INTSXP, x.len() as isize);
+        fill(INTEGER(out), x, NA, |i| *i as i32);
+        out
+    }
+}
+
+unsafe fn doubles<T>(x: &[Option<T>], value: impl Fn(&T) -> f64) -> SEXP {
+    unsafe {
+        let out = Rf_allocVector(SEXPTYPE::REALSXP, x.len() as isize);
+        fill(REAL(out), x, R_NaReal, value);
+        out
+    }
+}
+
+/// `to` points to as many cells as `from` has, of a vector that nobody else sees.
+unsafe fn fill<T, C: Copy>(to: *mut C, from: &[Option<T>], na: C, value: impl Fn(&T) -> C) {
+    for (i, x) in from.iter().enumerate() {
+        unsafe { *to.add(i) = x.as_ref().map_or(na, &value) }
+    }
+}
+
+unsafe fn list<T>(items: impl ExactSizeIterator<Item = T>, one: impl Fn(T) -> SEXP) -> SEXP {
+    unsafe {
+        let out = Rf_protect(Rf_allocVector(SEXPTYPE::VECSXP, items.len() as isize));
+        for (i, item) in items.enumerate() {
+            SET_VECTOR_ELT(out, i as isize, one(item));
+        }
+        Rf_unprotect(1);
+        out
+    }
+}
+
+unsafe fn strings<'a>(items: impl ExactSizeIterator<Item = Option<&'a str>>) -> SEXP {
+    unsafe {
+        let out = Rf_protect(Rf_allocVector(SEXPTYPE::STRSXP, items.len() as isize));
+        for (i, s) in items.enumerate() {
+            SET_STRING_ELT(out, i as isize, s.map_or(R_NaString, |s| charsxp(s)));
+        }
+        Rf_unprotect(1);
+        out
+    }
+}
+
+/// `x` is protected by the caller.
+unsafe fn set_names<'a>(x: SEXP, names: impl ExactSizeIterator<Item = &'a str>) {
+    unsafe {
+        let names = Rf_protect(strings(names.map(Some)));
+        Rf_setAttrib(x, extendr_ffi::R_NamesSymbol, names);
+        Rf_unprotect(1);
+    }
+}
+
+/// R strings hold neither NUL nor more than 2^31 - 1 bytes.
+unsafe fn charsxp(s: &str) -> SEXP {
+    let clean = if s.contains('\0') { std::borrow::Cow::from(s.replace('\0', "\u{FFFD}")) } else { s.into() };
+    let kept = clean.floor_char_boundary(clean.len().min(i32::MAX as usize));
+    unsafe { Rf_mkCharLenCE(clean.as_ptr().cast(), kept as i32, cetype_t::CE_UTF8) }
+}

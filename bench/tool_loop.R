@@ -6,7 +6,8 @@ options(gptr.verbose = 0)
 calls <- 1000L
 edge <- 100L
 
-at <- numeric(calls)
+at <- numeric(calls) # wall clock, seconds
+cpu <- numeric(calls) # CPU time of this process, seconds
 n <- 0L
 tick <- gptr_tool(
   "tick", "Note the time",
@@ -15,6 +16,7 @@ tick <- gptr_tool(
   execute = function(input, ctx) {
     n <<- n + 1L
     at[[n]] <<- as.numeric(Sys.time())
+    cpu[[n]] <<- sum(proc.time()[c("user.self", "sys.self")])
     "noted"
   }
 )
@@ -28,12 +30,14 @@ total <- system.time(
 )[["elapsed"]]
 stopifnot(n == calls, session$text == "done")
 
-ms <- diff(at) * 1000
-first <- utils::head(ms, edge)
-last <- utils::tail(ms, edge)
+# Milliseconds a call over the first and the last `edge` calls.
+edges <- function(seconds) {
+  ms <- diff(seconds) * 1000
+  c(mean(utils::head(ms, edge)), mean(utils::tail(ms, edge)))
+}
+ratio <- function(x) round(c(x, x[[2L]] / x[[1L]]), 3)
 print(data.frame(
   what = c(sprintf("first %d calls", edge), sprintf("last %d calls", edge), "last to first"),
-  mean_ms = round(c(mean(first), mean(last), mean(last) / mean(first)), 3),
-  median_ms = round(c(stats::median(first), stats::median(last), stats::median(last) / stats::median(first)), 3)
+  wall_ms = ratio(edges(at)), cpu_ms = ratio(edges(cpu))
 ), row.names = FALSE)
 cat(sprintf("\n%d calls in one run: %.2f s\n", calls, total))

@@ -30,7 +30,7 @@ is_bound_in <- function(namespace) {
 
 # `bound` tells which names mean something where the function is defined.
 bare_in_function <- function(formals, body, bound) {
-  local <- c(formals, assigned_names(body))
+  local <- c(formals, names_assigned_in(body))
   bare_in_code(body, function(name) name %in% local || bound(name))
 }
 
@@ -45,14 +45,14 @@ bare_in_code <- function(code, bound) {
 
 bare_in_parts <- function(code, bound) {
   parts <- as.list(code)
-  unlist(lapply(parts[!vapply(parts, is_missing_arg, NA)], bare_in_code, bound = bound))
+  unlist(lapply(parts[!vapply(parts, is_empty_argument, NA)], bare_in_code, bound = bound))
 }
 
 bare_in_call <- function(call, bound) {
   name <- called_name(call)
   if (is.null(name)) return(NULL)
   args <- matched_arguments(call, name)
-  args <- args[names(args) %in% bare_arguments & vapply(args, is.symbol, NA) & !vapply(args, is_missing_arg, NA)]
+  args <- args[names(args) %in% bare_arguments & vapply(args, is.symbol, NA) & !vapply(args, is_empty_argument, NA)]
   symbols <- vapply(args, as.character, "")
   loose <- names(args) %in% quoted_arguments[[name]] | !vapply(symbols, bound, NA)
   if (any(loose)) paste(names(args)[loose], "=", symbols[loose])
@@ -81,14 +81,14 @@ matched_arguments <- function(call, name) {
 }
 
 # Names that code assigns in its own scope: functions within it have theirs.
-assigned_names <- function(code) {
-  if (is_missing_arg(code) || !is.call(code)) return(character())
+names_assigned_in <- function(code) {
+  if (is_empty_argument(code) || !is.call(code)) return(character())
   head <- code[[1L]]
   if (identical(head, quote(`function`))) return(character())
   target <- if (is.symbol(head) && as.character(head) %in% c("<-", "=", "<<-", "for") && length(code) > 1L) code[[2L]]
   own <- if (is.symbol(target) || is.character(target)) as.character(target)
   if (identical(head, quote(assign)) && length(code) > 1L && is.character(code[[2L]])) own <- code[[2L]]
-  c(own, unlist(lapply(as.list(code), function(part) if (is_missing_arg(part)) NULL else assigned_names(part))))
+  c(own, unlist(lapply(as.list(code), function(part) if (is_empty_argument(part)) NULL else names_assigned_in(part))))
 }
 
-is_missing_arg <- function(x) missing(x) || identical(x, quote(expr = ))
+is_empty_argument <- function(x) missing(x) || identical(x, quote(expr = ))

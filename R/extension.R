@@ -38,8 +38,8 @@ extension_name <- function(path) {
 
 # The file is evaluated in a fresh environment over the global one; its last expression is the factory.
 factory_in_file <- function(path) {
-  if (!file.exists(path)) {
-    gptr_abort("invalid_argument", paste0("There is no file ", path, "."), arg = "extensions")
+  if (!file.exists(path) || dir.exists(path)) {
+    gptr_abort("invalid_argument", paste0(path, " is not an existing file."), arg = "extensions")
   }
   exprs <- tryCatch(parse(path, keep.source = TRUE, encoding = "UTF-8"), error = function(e) {
     gptr_abort("invalid_argument", paste0(path, ": ", one_message(e)), arg = "extensions")

@@ -100,21 +100,21 @@ impl Snapshot {
 
     /// The hooks of an event in the order of a dispatch, without placeholders.
     pub fn hooks(&self, event: &str) -> Vec<Rc<Record>> {
-        let mut out: Vec<Rc<Record>> = self.of_event(event).filter(|r| !r.lazy).cloned().collect();
-        out.sort_by_key(|r| r.precedence());
+        let mut out = self.of_event(event);
+        out.retain(|r| !r.lazy);
         out
     }
 
     /// The loads to activate before an event is dispatched.
     pub fn pending_hooks(&self, event: &str) -> Vec<u64> {
-        loads(self.of_event(event))
+        loads(self.of_event(event).iter())
     }
 
-    fn of_event<'a>(&'a self, event: &'a str) -> impl Iterator<Item = &'a Rc<Record>> {
-        self.tables("hook")
-            .filter_map(move |t| t.by_alias.get(event))
-            .flat_map(Same::iter)
-            .filter(|r| !self.is_disabled(r))
+    fn of_event(&self, event: &str) -> Vec<Rc<Record>> {
+        let all = self.tables("hook").filter_map(|t| t.by_alias.get(event)).flat_map(Same::iter);
+        let mut out: Vec<Rc<Record>> = all.filter(|r| !self.is_disabled(r)).cloned().collect();
+        out.sort_by_key(|r| r.precedence());
+        out
     }
 
     /// The records of a kind: one winner a key, by key, for a `first` kind; all by order, rank and registration else.

@@ -1,13 +1,14 @@
-//! Members of `peter$`, and the check of specs.
+//! Members of `peter$`.
 
 use extendr_api::prelude::*;
 use gptr_engine::catalog;
 use gptr_engine::error::Error;
-use gptr_engine::run::{check, member};
+use gptr_engine::run::member::{self, Resolved};
 use gptr_engine::value::json;
 
 use crate::answer::{answer, engine, guarded};
 use crate::arg;
+use crate::registry::lazy;
 use crate::session::of;
 use crate::task::handle;
 use crate::value::host_value;
@@ -26,12 +27,15 @@ fn member_names(path: Robj, session: Robj) -> Robj {
     answer(|| Ok(json!(member::names(&snapshot(&session), path_of(&path).first().map(String::as_str)))))
 }
 
-/// What a path names: list(type = "namespace") or what is needed to make a function.
+/// What a path names: list(type = "namespace"), list(type = "lazy", load), or what is needed to make a function.
 #[extendr]
 fn member_resolve(path: Robj, session: Robj) -> Robj {
     answer(|| {
-        let found = member::resolve(&snapshot(&session), &path_of(&path))?;
-        Ok(found.map_or_else(|| json!({"type": "namespace"}), |record| member::describe(&record)))
+        Ok(match member::resolve(&snapshot(&session), &path_of(&path))? {
+            Resolved::Member(record) => member::describe(&record),
+            Resolved::Namespace => json!({"type": "namespace"}),
+            Resolved::Lazy(load) => lazy(load),
+        })
     })
 }
 
@@ -81,31 +85,20 @@ fn task_member(session: Robj, path: Robj, args: Robj, id: Robj, outer: Robj, mod
         let id = &arg::text(&id, "id")?;
         let model_code = arg::flag(&model_code, "model_code")?;
         let snapshot = engine().registry.snapshot(Some(&session.id));
-        let record = member::resolve(&snapshot, &path_of(&path))?
-            .ok_or_else(|| Error::argument_message("name", "A namespace can't be called."))?;
+        let key = match member::resolve(&snapshot, &path_of(&path))? {
+            Resolved::Member(record) => record.key.clone(),
+            // The call looks it up again, and activates it.
+            Resolved::Lazy(_) => path_of(&path).join("/"),
+            Resolved::Namespace => return Err(Error::argument_message("name", "A namespace can't be called.")),
+        };
         let call = member::MemberCall {
-            key: record.key.clone(),
+            key,
             input: host_value(&args),
             args: id.to_owned(),
             outer: host_value(&outer).as_str().map(str::to_owned),
             from_model_code: model_code,
         };
         Ok(handle(member::call(&engine(), &session, call)?))
-    })
-}
-
-/// A task that checks a spec; R keeps it under the record id `record`.
-#[extendr]
-fn task_check(spec: Robj, record: Robj, tokens: Robj, load: Robj) -> Robj {
-    guarded(|| {
-        let record = &arg::text(&record, "record")?;
-        let tokens = arg::flag(&tokens, "tokens")?;
-        let engine = engine();
-        let registry = match host_value(&load).as_number() {
-            Some(load) => engine.load_registry(load as u64)?,
-            None => engine.registry.scratch(),
-        };
-        Ok(handle(check::task(&engine, registry, host_value(&spec), record.to_owned(), tokens)))
     })
 }
 
@@ -118,5 +111,4 @@ extendr_module! {
     fn cut_help;
     fn member_search;
     fn task_member;
-    fn task_check;
 }

@@ -6,29 +6,63 @@ use std::rc::Rc;
 use extendr_api::prelude::*;
 use gptr_engine::engine::Registered;
 use gptr_engine::error::Error;
+use gptr_engine::extension;
 use gptr_engine::listing;
 use gptr_engine::provider::fake::Fake;
-use gptr_engine::registry::store::Origin;
-use gptr_engine::registry::validate::Generate;
-use gptr_engine::value::{HostValue, Value, json};
+use gptr_engine::registry::builtin::Declaration;
+use gptr_engine::registry::filter::{Filter, Scope};
+use gptr_engine::registry::kind::Validator;
+use gptr_engine::registry::origin::Origin;
+use gptr_engine::registry::store::{Found, Record, Service};
+use gptr_engine::registry::validate::{self, Generate};
+use gptr_engine::value::{HostData, HostValue, Value, json};
 
 use crate::answer::{answer, engine, guarded};
 use crate::arg;
+use crate::task::read_reply;
 use crate::value::{host_value, named_list, robj, robj_host};
 
-/// The features of the API.
+/// The features of the API; `load` adds the kinds that a load has staged.
 #[extendr]
-fn engine_features() -> Robj {
-    answer(|| Ok(json!(engine().features())))
+fn engine_features(load: Robj) -> Robj {
+    answer(|| Ok(json!(engine().features(number(&load)))))
 }
 
-/// Validates a spec: what to set in it, and which function to generate.
+/// A number, or none.
+pub fn number(x: &Robj) -> Option<u64> {
+    host_value(x).as_number().map(|x| x as u64)
+}
+
+/// Validates a spec: what to set in it, which function to generate, and who else has to agree. `load` is the load whose
+/// factory runs, if any: the kinds that it staged count.
 #[extendr]
-fn spec_validate(spec: Robj) -> Robj {
+fn spec_validate(spec: Robj, load: Robj) -> Robj {
     guarded(|| {
         let engine = engine();
-        let valid = engine.validate(&engine.registry, &host_value(&spec))?;
-        Ok(named_list(vec![("patch", patch(&valid.patch)), ("generate", robj(&generate(valid.generate.as_ref())))]))
+        let load = number(&load);
+        let registry = load.map_or_else(|| Ok(engine.registry.clone()), |l| engine.load_registry(l))?;
+        let valid = engine.validate(&registry, load, &host_value(&spec))?;
+        Ok(named_list(vec![
+            ("patch", patch(&valid.patch)),
+            ("generate", robj(&generate(valid.generate.as_ref()))),
+            ("validator", robj(&validator(valid.validator.as_ref()))),
+        ]))
+    })
+}
+
+/// Where R finds the function that validates a kind's specs.
+fn validator(validator: Option<&Validator>) -> Value {
+    validator.map_or(Value::Null, |v| json!({"record": v.record, "home": v.home, "token": v.token}))
+}
+
+/// Whether a kind's own validator accepted a spec. `reply` is list(type, value, class, message, fields).
+#[extendr]
+fn validator_outcome(kind: Robj, name: Robj, reply: Robj) -> Robj {
+    answer(|| {
+        let (kind, name) = (arg::text(&kind, "kind")?, arg::text(&name, "name")?);
+        let reply = host_value(&reply);
+        let fields = reply.field("fields").cloned().unwrap_or_default();
+        validate::judge(&kind, &name, &read_reply(&reply), &fields).map(|()| json!(true))
     })
 }
 
@@ -50,15 +84,30 @@ pub fn generate(generate: Option<&Generate>) -> Value {
     }
 }
 
-/// Stores a spec. `origin` is list(source, rank, extension, session, place).
+/// Stores a spec. `origin` is list(source, rank, extension, session, place). A spec of a kind that R validates is only
+/// stored when that was done.
 #[extendr]
-fn registry_add(spec: Robj, origin: Robj, fake: Robj) -> Robj {
+fn registry_add(spec: Robj, origin: Robj, fake: Robj, validated: Robj) -> Robj {
     guarded(|| {
         let engine = engine();
-        let origin = read_origin(&host_value(&origin));
-        let added = engine.register(&engine.registry, &host_value(&spec), origin, attachment(&fake))?;
-        Ok(registered(&added))
+        let origin = Origin::checked(&host_value(&origin))?;
+        let spec = host_value(&spec);
+        if let Some(validator) = unasked(None, &spec, &validated)? {
+            return Ok(validator);
+        }
+        engine.register(&engine.registry, &spec, origin, attachment(&fake)).map(|added| registered(&added))
     })
+}
+
+/// What R has to do before this spec is stored, when it has not done so.
+pub fn unasked(load: Option<u64>, spec: &HostValue, validated: &Robj) -> std::result::Result<Option<Robj>, Error> {
+    if host_value(validated).as_flag() == Some(true) {
+        return Ok(None);
+    }
+    let engine = engine();
+    let registry = load.map_or_else(|| Ok(engine.registry.clone()), |l| engine.load_registry(l))?;
+    let who = engine.asks(&registry, load, spec)?;
+    Ok(who.map(|v| named_list(vec![("validator", robj(&validator(Some(&v))))])))
 }
 
 /// What R does after a registration: the record's id, the patch, what was released.
@@ -69,6 +118,7 @@ pub fn registered(added: &Registered) -> Robj {
         ("patch", patch(&added.patch)),
         ("generate", robj(&generate(added.generate.as_ref()))),
         ("released", robj(&json!(released))),
+        ("consumed", robj(&json!(added.consumed))),
     ])
 }
 
@@ -77,23 +127,6 @@ pub fn attachment(fake: &Robj) -> Option<Rc<dyn Any>> {
     let pointer: ExternalPtr<Rc<Fake>> = fake.clone().try_into().ok()?;
     let state: Rc<Fake> = (*pointer).clone();
     Some(state)
-}
-
-/// Where a record comes from, as R says it.
-pub fn read_origin(v: &HostValue) -> Origin {
-    let text = |name: &str| v.field(name).and_then(HostValue::as_str).map(str::to_owned);
-    let source = text("source").unwrap_or_else(|| "user".into());
-    let place = v
-        .field("place")
-        .and_then(|p| Some((p.field("file")?.as_str()?.to_owned(), p.field("line")?.as_number()? as u32)));
-    Origin {
-        rank: v.field("rank").and_then(HostValue::as_number).map_or(3, |x| x as u8),
-        extension: text("extension").unwrap_or_else(|| source.clone()),
-        source,
-        session: text("session"),
-        load: None,
-        place,
-    }
 }
 
 /// Removes a record.
@@ -112,20 +145,28 @@ fn registry_remove(id: Robj) -> Robj {
 fn registry_unload(source: Robj) -> Robj {
     answer(|| {
         let source = &arg::text(&source, "source")?;
-        let registry = engine().registry.clone();
-        let count = registry.remove_where(|r| r.source == *source);
-        registry.diagnose(source, "unload", "unloaded", &format!("{count} record(s) removed"));
-        Ok(json!({"count": count, "released": registry.released()}))
+        let engine = engine();
+        let count = extension::unload(&engine, source);
+        Ok(json!({"count": count, "released": engine.registry.released()}))
     })
 }
 
-/// The rows of `gptr_registry()`.
+/// The columns of `gptr_registry()`.
 #[extendr]
 fn registry_list(kinds: Robj) -> Robj {
-    answer(|| {
-        let kinds = host_value(&kinds);
-        let asked: Option<Vec<String>> = kinds.as_strings().map(|k| k.into_iter().map(str::to_owned).collect());
-        listing::records(&engine().registry, asked.as_deref())
+    guarded(|| listing::records(&engine().registry, strings(&kinds).as_deref()).map(|rows| robj_host(&rows)))
+}
+
+fn strings(x: &Robj) -> Option<Vec<String>> {
+    host_value(x).as_strings().map(|all| all.into_iter().map(str::to_owned).collect())
+}
+
+/// The columns of `gptr_why()`.
+#[extendr]
+fn registry_why(name: Robj, session: Robj) -> Robj {
+    guarded(|| {
+        let name = &arg::text(&name, "name")?;
+        Ok(robj_host(&listing::why(&engine().registry, name, host_value(&session).as_str())))
     })
 }
 
@@ -147,44 +188,173 @@ fn registry_version() -> f64 {
     engine().registry.version() as f64
 }
 
-/// The diagnostics.
+/// The columns of the diagnostics.
 #[extendr]
 fn registry_diagnostics() -> Robj {
-    answer(|| Ok(listing::diagnostics(&engine().registry)))
+    guarded(|| Ok(robj_host(&listing::diagnostics(&engine().registry))))
 }
 
 /// Writes a diagnostic.
 #[extendr]
 fn registry_diagnose(source: Robj, event: Robj, class: Robj, message: Robj) -> Robj {
     answer(|| {
-        let source = &arg::text(&source, "source")?;
-        let event = &arg::text(&event, "event")?;
-        let class = &arg::text(&class, "class")?;
-        let message = &arg::text(&message, "message")?;
-        let engine = engine();
-        let text = engine.redactor.borrow().redact(message).into_owned();
-        engine.registry.diagnose(source, event, class, &text);
+        let text = |x: &Robj, name: &str| arg::text(x, name);
+        let (source, event) = (text(&source, "source")?, text(&event, "event")?);
+        let (class, message) = (text(&class, "class")?, text(&message, "message")?);
+        engine().registry.diagnose(&source, &event, &class, &message);
         Ok(Value::Null)
     })
 }
 
-/// Starts the next generation.
+/// Starts the next generation: list(generation, moved = list(from, to), released).
 #[extendr]
 fn registry_reload() -> Robj {
-    answer(|| Ok(json!(engine().registry.next_generation())))
+    guarded(|| {
+        let engine = engine();
+        let reloaded = extension::reload(&engine)?;
+        let side =
+            |f: fn(&(u64, u64)) -> u64| HostData::Double(reloaded.moved.iter().map(|m| Some(f(m) as f64)).collect());
+        let moved = HostValue::named([("from", side(|m| m.0).into()), ("to", side(|m| m.1).into())]);
+        Ok(named_list(vec![
+            ("generation", robj(&json!(reloaded.generation))),
+            ("moved", robj_host(&moved)),
+            ("released", robj(&json!(engine.registry.released()))),
+        ]))
+    })
 }
 
-/// Id and home of the record that wins, or NULL.
+/// Where the record that wins is, or which load brings it; NULL when there is none.
 #[extendr]
 fn registry_winner(kind: Robj, name: Robj, session: Robj) -> Robj {
     answer(|| {
+        let (kind, name) = (arg::text(&kind, "kind")?, arg::text(&name, "name")?);
+        let found = engine().registry.snapshot(host_value(&session).as_str()).find(&kind, &name);
+        Ok(match found {
+            Found::Absent => Value::Null,
+            Found::Record(record) => place(&record),
+            Found::Lazy(load) => lazy(load),
+        })
+    })
+}
+
+fn place(record: &Record) -> Value {
+    json!({"type": "record", "id": record.id, "home": record.session})
+}
+
+/// What R is told of a placeholder.
+pub fn lazy(load: u64) -> Value {
+    json!({"type": "lazy", "load": load})
+}
+
+/// The listing of a kind: list(lazy, names, ids, homes, placeholders).
+#[extendr]
+fn registry_records(kind: Robj, session: Robj) -> Robj {
+    guarded(|| {
         let kind = &arg::text(&kind, "kind")?;
-        let name = &arg::text(&name, "name")?;
-        let session = host_value(&session);
         let engine = engine();
         engine.registry.kind(kind)?;
-        let winner = engine.registry.snapshot(session.as_str()).winner(kind, name);
-        Ok(winner.map_or(Value::Null, |r| json!({"id": r.id, "home": r.session})))
+        let snapshot = engine.registry.snapshot(host_value(&session).as_str());
+        let records = snapshot.list(kind);
+        let texts =
+            |f: fn(&Record) -> Option<String>| HostData::Character(records.iter().map(|r| f(r)).collect()).into();
+        let promised = records.iter().filter(|r| r.lazy).map(|r| (r.key.clone(), r.spec.clone()));
+        Ok(robj_host(&HostValue::named([
+            ("lazy", loads(&snapshot.pending(kind))),
+            ("names", texts(|r| Some(r.key.clone()))),
+            ("ids", texts(|r| (!r.lazy).then(|| r.id.clone()))),
+            ("homes", texts(|r| r.session.clone())),
+            ("placeholders", HostValue::named(promised)),
+        ])))
+    })
+}
+
+fn loads(all: &[u64]) -> HostValue {
+    HostData::Double(all.iter().map(|l| Some(*l as f64)).collect()).into()
+}
+
+/// The loads to activate before these kinds are listed.
+#[extendr]
+fn registry_pending(kinds: Robj, session: Robj) -> Robj {
+    guarded(|| {
+        let snapshot = engine().registry.snapshot(host_value(&session).as_str());
+        let mut all: Vec<u64> =
+            strings(&kinds).unwrap_or_default().iter().flat_map(|kind| snapshot.pending(kind)).collect();
+        all.sort_unstable();
+        all.dedup();
+        Ok(robj_host(&loads(&all)))
+    })
+}
+
+/// The names of a kind in the order of registration.
+#[extendr]
+fn registry_names(kind: Robj, session: Robj) -> Robj {
+    guarded(|| {
+        let kind = &arg::text(&kind, "kind")?;
+        let names = engine().registry.snapshot(host_value(&session).as_str()).names(kind);
+        Ok(robj_host(&HostValue::strings(names)))
+    })
+}
+
+/// Sets the filters of a scope: list(effective, refused, pending).
+#[extendr]
+fn registry_filters(filters: Robj, scope: Robj) -> Robj {
+    guarded(|| {
+        let registry = engine().registry.clone();
+        let scope = Scope::checked(&host_value(&scope))?;
+        let change = registry.set_filters(scope, Filter::list(&host_value(&filters))?);
+        Ok(robj_host(&HostValue::named([
+            ("effective", HostValue::strings(change.effective)),
+            ("refused", HostValue::strings(change.refused)),
+            ("pending", HostValue::strings(registry.due_builtins())),
+        ])))
+    })
+}
+
+/// The filters of a scope.
+#[extendr]
+fn registry_filter_list(scope: Robj) -> Robj {
+    guarded(|| {
+        let scope = Scope::checked(&host_value(&scope))?;
+        Ok(robj_host(&HostValue::strings(engine().registry.filters_of(scope))))
+    })
+}
+
+/// Declares built-ins; the order in which all of them load.
+#[extendr]
+fn builtin_declare(declarations: Robj) -> Robj {
+    guarded(|| {
+        let declarations = host_value(&declarations);
+        let items = declarations.items().unwrap_or_default();
+        let declared = items.iter().map(Declaration::checked).collect::<std::result::Result<Vec<_>, Error>>()?;
+        Ok(robj_host(&HostValue::strings(engine().registry.declare_builtins(declared))))
+    })
+}
+
+/// The next built-in to load, or NULL.
+#[extendr]
+fn builtin_next() -> Robj {
+    answer(|| Ok(json!(engine().registry.next_builtin())))
+}
+
+/// Declares a bootstrap service; TRUE when there was one.
+#[extendr]
+fn service_declare(name: Robj, builtin: Robj) -> Robj {
+    answer(|| {
+        let name = &arg::text(&name, "name")?;
+        Ok(json!(engine().registry.declare_service(name, host_value(&builtin).as_str())))
+    })
+}
+
+/// What answers for a service.
+#[extendr]
+fn service_find(name: Robj, session: Robj) -> Robj {
+    answer(|| {
+        let name = &arg::text(&name, "name")?;
+        Ok(match engine().registry.service(host_value(&session).as_str(), name)? {
+            Service::Record(record) => place(&record),
+            Service::Lazy(load) => lazy(load),
+            Service::Bootstrap(builtin) => json!({"type": "builtin", "builtin": builtin}),
+        })
     })
 }
 
@@ -219,6 +389,17 @@ extendr_module! {
     fn registry_unload;
     fn registry_list;
     fn registry_kinds;
+    fn registry_why;
+    fn registry_records;
+    fn registry_pending;
+    fn registry_names;
+    fn registry_filters;
+    fn registry_filter_list;
+    fn builtin_declare;
+    fn builtin_next;
+    fn service_declare;
+    fn service_find;
+    fn validator_outcome;
     fn event_catalogue;
     fn registry_version;
     fn registry_diagnostics;

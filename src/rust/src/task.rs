@@ -112,7 +112,8 @@ fn task_reply(task: Robj, id: Robj, reply: Robj) -> Robj {
     })
 }
 
-fn read_reply(v: &HostValue) -> HostReply {
+/// An answer of R's: list(type, value, class, message).
+pub fn read_reply(v: &HostValue) -> HostReply {
     match v.field("type").and_then(HostValue::as_str) {
         Some("value") => HostReply::Value(v.get("value").cloned().unwrap_or_default()),
         Some("interrupt") => HostReply::Interrupt,

@@ -16,6 +16,7 @@ use crate::payload;
 use crate::provider::http;
 use crate::redact::Redactor;
 use crate::registry::admission;
+use crate::registry::kind::{Kind, Validator};
 use crate::registry::store::{NewRecord, Origin, Record, Registry};
 use crate::registry::validate::{self, Events, Generate, Validated};
 use crate::session::Session;
@@ -36,7 +37,7 @@ pub struct Engine {
     /// The HTTP client.
     pub client: http::Client,
     /// Secrets in, markers out.
-    pub redactor: RefCell<Redactor>,
+    pub redactor: Rc<RefCell<Redactor>>,
     /// Loads of extensions.
     pub loads: RefCell<HashMap<u64, Load>>,
     sessions: RefCell<HashMap<String, Weak<Session>>>,
@@ -65,18 +66,27 @@ pub struct Registered {
     pub patch: Vec<(String, HostValue)>,
     /// The function that the host must make for it.
     pub generate: Option<Generate>,
+    /// False when nothing reads records of this kind yet.
+    pub consumed: bool,
+}
+
+fn kind_of(spec: &HostValue) -> &str {
+    spec.field("kind").and_then(HostValue::as_str).unwrap_or_default()
 }
 
 impl Engine {
     /// A new engine. `on_thread_start` runs first on each I/O thread.
     pub fn new(on_thread_start: fn(), http: http::Settings) -> Rc<Self> {
         let runtime = Runtime::new(on_thread_start);
+        let redactor: Rc<RefCell<Redactor>> = Rc::default();
+        let scrubber = redactor.clone();
+        let registry = Registry::new(clock::now, move |text| scrubber.borrow().redact(text).into_owned());
         Rc::new(Engine {
-            registry: Rc::new(Registry::new(clock::now)),
+            registry: Rc::new(registry),
             bell: Arc::default(),
             client: http::Client::new(runtime.clone(), http),
             runtime,
-            redactor: RefCell::default(),
+            redactor,
             loads: RefCell::default(),
             sessions: RefCell::default(),
             retired: RefCell::default(),
@@ -84,16 +94,33 @@ impl Engine {
         })
     }
 
-    /// Validates a spec against its kind.
+    /// The kind of this name, also one that the load `load` has staged.
+    ///
+    /// # Errors
+    /// `unknown_kind`.
+    pub fn kind(&self, registry: &Registry, load: Option<u64>, name: &str) -> Result<Rc<Kind>, Error> {
+        let staged = load.and_then(|l| self.loads.borrow().get(&l)?.staged_kind(name));
+        staged.map_or_else(|| registry.kind(name), Ok)
+    }
+
+    /// Validates a spec against its kind, all but what the kind's own validator says.
     ///
     /// # Errors
     /// `invalid_spec`, `unknown_kind`, `invalid_argument`.
-    pub fn validate(&self, registry: &Registry, spec: &HostValue) -> Result<Validated, Error> {
-        let kind = spec.field("kind").and_then(HostValue::as_str).unwrap_or_default();
-        validate::validate(&*registry.kind(kind)?, spec, &Catalogue)
+    pub fn validate(&self, registry: &Registry, load: Option<u64>, spec: &HostValue) -> Result<Validated, Error> {
+        let kind = self.kind(registry, load, kind_of(spec))?;
+        validate::validate(&kind, spec, &Catalogue)
     }
 
-    /// Validates a spec and stores it.
+    /// The validator of the host's that has to agree before this spec is registered.
+    ///
+    /// # Errors
+    /// `unknown_kind`.
+    pub fn asks(&self, registry: &Registry, load: Option<u64>, spec: &HostValue) -> Result<Option<Validator>, Error> {
+        Ok(self.kind(registry, load, kind_of(spec))?.validator.clone())
+    }
+
+    /// Validates a spec and stores it. Whom [`Engine::asks`] names has agreed.
     ///
     /// # Errors
     /// Those of [`Engine::validate`], and what the registry does not admit.
@@ -104,17 +131,24 @@ impl Engine {
         origin: Origin,
         attachment: Option<Rc<dyn Any>>,
     ) -> Result<Registered, Error> {
-        let kind = spec.field("kind").and_then(HostValue::as_str).unwrap_or_default().to_owned();
-        let valid = self.validate(registry, spec)?;
-        admission::admit(&registry.snapshot(origin.session.as_deref()), &kind, &valid, &origin)?;
+        let kind = registry.kind(kind_of(spec))?;
+        let valid = validate::validate(&kind, spec, &Catalogue)?;
+        admission::admit(&registry.snapshot(origin.session.as_deref()), &kind.name, &valid, &origin)?;
         let Validated { key, spec, patch, schema, generate, .. } = valid;
-        let record = registry.add(NewRecord { kind, key, spec, schema, origin, attachment })?;
-        Ok(Registered { record, patch, generate })
+        let new = NewRecord { kind: kind.name.clone(), key, spec, schema, origin, attachment, lazy: false };
+        let record = registry.add(new)?;
+        Ok(Registered { record, patch, generate, consumed: kind.consumed })
     }
 
-    /// The features of the API: kinds, events, services.
-    pub fn features(&self) -> Vec<String> {
-        let kinds = self.registry.kind_names().into_iter().map(|k| format!("kind.{k}"));
+    /// The features of the API: kinds (also those that a load has staged), events, services.
+    pub fn features(&self, load: Option<u64>) -> Vec<String> {
+        let mut kinds = self.registry.kind_names();
+        if let Some(load) = load.and_then(|l| self.loads.borrow().get(&l).map(Load::staged_kinds)) {
+            kinds.extend(load);
+            kinds.sort();
+            kinds.dedup();
+        }
+        let kinds = kinds.into_iter().map(|k| format!("kind.{k}"));
         let events = catalogue::EVENTS.iter().map(|e| format!("event.{}", e.name));
         let services = ["lazy_activation", "declarations", "ctx.decide", "ctx.secret", "route", "services"];
         kinds.chain(events).chain(services.map(str::to_owned)).collect()

@@ -70,6 +70,18 @@ impl Call {
     /// The record that stands for the host itself.
     pub const HOST: &'static str = "host";
 
+    /// Asks the host to run the code of a lazy extension.
+    pub fn activate(load: u64, caller: Caller) -> Self {
+        Call {
+            handler: HandlerId { record: Call::HOST.into(), home: None, field: "activate".into() },
+            role: Role::Activate,
+            args: vec![Value::from(load)],
+            style: CallStyle::Plain,
+            caller,
+            timeout: None,
+        }
+    }
+
     /// Asks the host for the first of these environment variables that is set: `{name, value}` or NULL.
     pub fn environment(names: &[String]) -> Self {
         Call {

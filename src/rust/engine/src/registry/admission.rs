@@ -1,6 +1,10 @@
 //! What may be registered where: rules that hang on the source of a record and on what is there already.
 
-use super::store::{Origin, Record, Snapshot};
+use std::rc::Rc;
+
+use super::origin::Origin;
+use super::record::Record;
+use super::snapshot::Snapshot;
 use super::validate::Validated;
 use crate::error::Error;
 use crate::value::HostValue;
@@ -28,35 +32,38 @@ pub fn admit(snapshot: &Snapshot, kind: &str, valid: &Validated, origin: &Origin
     if kind != "tool" {
         return Ok(());
     }
-    let Some(namespace) = text("namespace") else {
-        if origin.source.starts_with("plugin:") && text("exposure") == Some("r") {
-            return refuse("namespace", "is required for a plugin's tool with exposure \"r\"".into());
+    if let Some(namespace) = text("namespace") {
+        if RESERVED.contains(&namespace) {
+            return refuse("namespace", format!("must not be '{namespace}', which is reserved for built-in members"));
         }
-        return Ok(());
-    };
-    if RESERVED.contains(&namespace) {
-        return refuse("namespace", format!("must not be '{namespace}', which is reserved for built-in members"));
+        if snapshot.winner("tool", namespace).is_some_and(|r| is_plain_member(&r)) {
+            return refuse("namespace", format!("must not be '{namespace}', an existing peter$ member"));
+        }
+    } else if origin.source.starts_with("plugin:") && text("exposure") == Some("r") {
+        return refuse("namespace", "is required for a plugin's tool with exposure \"r\"".into());
     }
-    if snapshot.winner("tool", namespace).is_some_and(|r| is_plain_member(&r)) {
-        return refuse("namespace", format!("must not be '{namespace}', an existing peter$ member"));
-    }
-    if text("exposure") == Some("direct") {
-        return admit_wire_name(snapshot, valid, namespace).or_else(|problem| refuse("name", problem));
-    }
-    Ok(())
+    admit_wire_name(snapshot, valid).or_else(|problem| refuse("name", problem))
 }
 
-fn admit_wire_name(snapshot: &Snapshot, valid: &Validated, namespace: &str) -> Result<(), String> {
-    let wire = wire_name(Some(namespace), &valid.name);
-    if wire.chars().count() > LONGEST_WIRE_NAME {
+/// Two tools of which a model may call one directly must not have one name on the wire, whichever came first, and
+/// whether or not a filter turns one off now.
+fn admit_wire_name(snapshot: &Snapshot, valid: &Validated) -> Result<(), String> {
+    let text = |field: &str| valid.spec.field(field).and_then(HostValue::as_str);
+    let exposure = text("exposure").unwrap_or("direct");
+    if exposure == "hidden" {
+        return Ok(());
+    }
+    let wire = wire_name(text("namespace"), &valid.name);
+    if exposure == "direct" && wire.chars().count() > LONGEST_WIRE_NAME {
         return Err(format!("gives the name '{wire}' on the wire, which has more than {LONGEST_WIRE_NAME} characters"));
     }
-    for other in snapshot.list("tool") {
-        if other.key != valid.key && record_wire_name(&other) == wire {
-            return Err(format!("gives the name '{wire}' on the wire, which '{}' has already", other.key));
-        }
+    let offered = |r: &&Rc<Record>| !r.lazy && r.text("exposure") != Some("hidden") && r.key != valid.key;
+    let clashes = |r: &&Rc<Record>| exposure == "direct" || r.text("exposure").unwrap_or("direct") == "direct";
+    let others = snapshot.all_on_wire(&wire).chain(snapshot.all_of_key("tool", &wire));
+    match others.filter(offered).find(clashes) {
+        Some(other) => Err(format!("gives the name '{wire}' on the wire, which '{}' has already", other.key)),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// The name of a direct tool on the wire.
@@ -69,20 +76,20 @@ pub fn wire_name(namespace: Option<&str>, name: &str) -> String {
 
 /// The name of a record's tool on the wire.
 pub fn record_wire_name(record: &Record) -> String {
-    wire_name(record.text("namespace"), record.text("name").unwrap_or_default())
+    wire_name(record.namespace(), record.local_name())
 }
 
 /// True for a tool that is a member of `peter$` without a namespace.
 pub fn is_plain_member(record: &Record) -> bool {
     let exposure = record.text("exposure").unwrap_or("direct");
-    record.text("namespace").is_none()
+    record.namespace().is_none()
         && exposure != "hidden"
         && (record.has_function("fun") || (exposure == "deferred" && record.has_function("execute")))
 }
 
-/// True for a tool that is a member of `peter$` within its namespace.
+/// True for a tool that is a member of `peter$` within its namespace; one that is only promised counts.
 pub fn is_namespaced_member(record: &Record) -> bool {
-    record.text("namespace").is_some()
+    record.namespace().is_some()
         && record.text("exposure") != Some("hidden")
-        && (record.has_function("fun") || record.has_function("execute"))
+        && (record.lazy || record.has_function("fun") || record.has_function("execute"))
 }

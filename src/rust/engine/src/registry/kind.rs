@@ -33,11 +33,22 @@ pub struct Kind {
     pub source: String,
     /// The fields, in the order in which they are checked.
     pub fields: Vec<Field>,
-    /// True when the host validates the specs of this kind (its `kind` record has the function).
-    pub host_validated: bool,
+    /// The function that validates the specs of this kind, for one that a `kind` record defined.
+    pub validator: Option<Validator>,
     /// False when nothing reads its records yet.
     pub consumed: bool,
     pub(crate) rule: Rule,
+}
+
+/// Where the host finds the `validate` function of a kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Validator {
+    /// The `kind` record, once there is one.
+    pub record: Option<String>,
+    /// The session that keeps the record's spec.
+    pub home: Option<String>,
+    /// Names the spec while it is staged.
+    pub token: Option<String>,
 }
 
 /// The source of the built-in kinds.
@@ -45,7 +56,7 @@ pub const BUILTIN_SOURCE: &str = "builtin:registry";
 
 impl Kind {
     /// The kind that a validated `kind` record defines.
-    pub fn defined_by(spec: &HostValue, source: &str) -> Kind {
+    pub fn defined_by(spec: &HostValue, source: &str, validator: Validator) -> Kind {
         let text = |name: &str| spec.field(name).and_then(HostValue::as_str);
         let names = spec.field("fields").and_then(HostValue::as_strings).unwrap_or_default();
         Kind {
@@ -55,7 +66,7 @@ impl Kind {
             experimental: spec.field("experimental").and_then(HostValue::as_flag).unwrap_or(true),
             source: source.to_owned(),
             fields: names.into_iter().map(|n| Field::new(n, [FieldType::Any])).collect(),
-            host_validated: true,
+            validator: Some(validator),
             consumed: true,
             rule: rules::none,
         }
@@ -104,9 +115,10 @@ mod tests {
             ("resolve", "all".into()),
             ("fields", HostValue::strings(["ask"])),
         ]);
-        let kind = Kind::defined_by(&spec, "plugin:demo");
+        let validator = Validator { record: Some("r1".into()), home: None, token: None };
+        let kind = Kind::defined_by(&spec, "plugin:demo", validator);
         assert_eq!((kind.name.as_str(), kind.source.as_str()), ("reviewer", "plugin:demo"));
-        assert!(kind.experimental && kind.resolve == Resolve::All && kind.host_validated);
+        assert!(kind.experimental && kind.resolve == Resolve::All && kind.validator.is_some());
         assert_eq!(kind.fields.len(), 1);
     }
 }

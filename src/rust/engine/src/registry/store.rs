@@ -1,296 +1,56 @@
-//! Records and how they are found: precedence, ties, order, snapshots.
+//! The registry's state, and every change of it.
 //!
 //! The tables are persistent maps, so that a [`Snapshot`] costs O(1) and keeps a dispatch on what was registered when
 //! it began. A look-up is O(log n), registering and removing too.
 
-use std::any::Any;
 use std::cell::RefCell;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use imbl::{OrdMap, Vector};
+use imbl::{OrdMap, OrdSet};
 
-use super::kind::{Kind, Resolve, builtin_kinds};
+pub use super::diagnostic::Diagnostic;
+pub use super::origin::Origin;
+pub use super::record::{NewRecord, Record, Released};
+pub use super::snapshot::{Found, Snapshot};
+
+use super::builtin::{Builtins, Declaration};
+use super::diagnostic::Log;
+use super::filter::{Change, Effective, Filter, Filters, Scope};
+use super::kind::{Kind, Resolve, Validator, builtin_kinds};
+use super::record::Entry;
+use super::service::Services;
+use super::table::Tables;
 use crate::error::Error;
-use crate::hook::Matcher;
-use crate::schema::Schema;
-use crate::value::HostValue;
 
-/// How many diagnostics are kept.
-const DIAGNOSTICS: usize = 1000;
+/// Kinds of which a filter can't turn off a record that a run began with.
+const DECIDING: [&str; 2] = ["policy", "hook"];
 
-/// The place of a record whose kind has an order field and whose spec gives none.
-const DEFAULT_ORDER: i64 = 500;
-
-/// A registered spec.
-pub struct Record {
-    /// `r<seq>`.
-    pub id: String,
-    /// The sequence of registration, from 1.
-    pub seq: u64,
-    /// The kind.
-    pub kind: String,
-    /// What it is found by: the name, with the namespace of a tool in front.
-    pub key: String,
-    /// The validated spec; functions are their signatures, the host keeps the closures.
-    pub spec: HostValue,
-    /// Precedence; the lowest wins.
-    pub rank: u8,
-    /// `session`, `project`, `user`, `plugin:<name>` or `builtin:<name>`.
-    pub source: String,
-    /// The extension's own name, for reports.
-    pub extension: String,
-    /// The session that alone sees it.
-    pub session: Option<String>,
-    /// The registry's generation at registration.
-    pub generation: u64,
-    /// The load of an extension that made it.
-    pub load: Option<u64>,
-    /// A tool's compiled schema.
-    pub schema: Option<Schema>,
-    /// A hook's matcher.
-    pub matcher: Matcher,
-    /// What the host gave along that is no spec field, e.g. the state of a fake provider.
-    pub attachment: Option<Rc<dyn Any>>,
-    /// Where it was registered: file and line, when known.
-    pub place: Option<(String, u32)>,
-    /// Seconds since 1970 at registration.
-    pub time: f64,
-    released: Rc<Released>,
-}
-
-/// Ids of records that nothing refers to any more: the host may forget their closures.
-#[derive(Debug, Default)]
-pub struct Released(RefCell<Vec<String>>);
-
-impl Released {
-    /// Takes what was released since the last call.
-    pub fn take(&self) -> Vec<String> {
-        std::mem::take(&mut *self.0.borrow_mut())
-    }
-}
-
-impl Drop for Record {
-    fn drop(&mut self) {
-        self.released.0.borrow_mut().push(std::mem::take(&mut self.id));
-    }
-}
-
-impl Record {
-    /// A string field of the spec.
-    pub fn text(&self, field: &str) -> Option<&str> {
-        self.spec.field(field)?.as_str()
-    }
-
-    /// True when the field holds a function.
-    pub fn has_function(&self, field: &str) -> bool {
-        self.spec.field(field).is_some_and(HostValue::is_function)
-    }
-
-    /// A number field of the spec.
-    pub fn number(&self, field: &str) -> Option<f64> {
-        self.spec.field(field)?.as_number()
-    }
-
-    fn order(&self, kind: &Kind) -> i64 {
-        let Some(field) = &kind.order_field else { return 0 };
-        self.number(field).map_or(DEFAULT_ORDER, |x| x as i64)
-    }
-}
-
-/// What a new record is made of.
-pub struct NewRecord {
-    /// The kind.
-    pub kind: String,
-    /// Its key.
-    pub key: String,
-    /// The validated spec.
-    pub spec: HostValue,
-    /// A tool's compiled schema.
-    pub schema: Option<Schema>,
-    /// Where it comes from.
-    pub origin: Origin,
-    /// See [`Record::attachment`].
-    pub attachment: Option<Rc<dyn Any>>,
-}
-
-fn matcher_of(new: &NewRecord) -> Result<Matcher, Error> {
-    let Some(matcher) = new.spec.field("matcher") else { return Ok(Matcher::Always) };
-    if matcher.is_function() {
-        return Ok(Matcher::Function);
-    }
-    let name = new.spec.field("name").and_then(HostValue::as_str).unwrap_or_default();
-    matcher.as_str().map_or(Ok(Matcher::Always), Matcher::glob).map_err(|p| Error::spec(&new.kind, name, "matcher", p))
-}
-
-/// Where a record comes from.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Origin {
-    /// Precedence.
-    pub rank: u8,
-    /// The source string.
-    pub source: String,
-    /// The extension's own name.
-    pub extension: String,
-    /// The session that alone sees the record.
-    pub session: Option<String>,
-    /// The load of an extension.
-    pub load: Option<u64>,
-    /// File and line.
-    pub place: Option<(String, u32)>,
-}
-
-impl Origin {
-    /// The person at the console.
-    pub fn user() -> Self {
-        Origin { rank: 3, source: "user".into(), extension: "user".into(), session: None, load: None, place: None }
-    }
-
-    /// A built-in of this name.
-    pub fn builtin(name: &str) -> Self {
-        let source = format!("builtin:{name}");
-        Origin { rank: 6, source: source.clone(), extension: source, session: None, load: None, place: None }
-    }
-
-    /// An argument of a call: this session only.
-    pub fn session(id: &str, extension: &str) -> Self {
-        Origin {
-            rank: 0,
-            source: "session".into(),
-            extension: extension.into(),
-            session: Some(id.into()),
-            load: None,
-            place: None,
-        }
-    }
-}
-
-/// Something worth knowing that stopped nothing.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Diagnostic {
-    /// Seconds since 1970.
-    pub time: f64,
-    /// Who it is about.
-    pub source: String,
-    /// In which event or step.
-    pub event: String,
-    /// What kind of trouble.
-    pub class: String,
-    /// What happened.
-    pub message: String,
-}
-
-type SortKey = (i64, u8, u64);
-
-#[derive(Clone, Default)]
-struct Table {
-    by_key: OrdMap<String, Vector<Rc<Record>>>,
-    ordered: OrdMap<SortKey, Rc<Record>>,
-    by_seq: OrdMap<u64, Rc<Record>>,
-}
-
-impl Table {
-    fn insert(&mut self, record: Rc<Record>, kind: &Kind) {
-        let mut same = self.by_key.get(&record.key).cloned().unwrap_or_default();
-        let at = same.iter().position(|r| (r.rank, r.seq) > (record.rank, record.seq)).unwrap_or(same.len());
-        same.insert(at, record.clone());
-        self.by_key.insert(record.key.clone(), same);
-        self.ordered.insert((record.order(kind), record.rank, record.seq), record.clone());
-        self.by_seq.insert(record.seq, record);
-    }
-
-    fn remove(&mut self, seq: u64, kind: &Kind) -> Option<Rc<Record>> {
-        let record = self.by_seq.remove(&seq)?;
-        self.ordered.remove(&(record.order(kind), record.rank, seq));
-        let mut same = self.by_key.remove(&record.key).unwrap_or_default();
-        same.retain(|r| r.seq != seq);
-        if !same.is_empty() {
-            self.by_key.insert(record.key.clone(), same);
-        }
-        Some(record)
-    }
-}
-
-type Tables = OrdMap<String, Table>;
-
-/// What was registered at one moment, as one session sees it.
-#[derive(Clone, Default)]
-pub struct Snapshot {
-    process: Tables,
-    session: Option<Tables>,
-    kinds: OrdMap<String, Rc<Kind>>,
-}
-
-impl Snapshot {
-    /// The record that wins for this kind and key.
-    pub fn winner(&self, kind: &str, key: &str) -> Option<Rc<Record>> {
-        let best = |tables: &Tables| tables.get(kind)?.by_key.get(key)?.front().cloned();
-        let own = self.session.as_ref().and_then(best);
-        let process = best(&self.process);
-        match (own, process) {
-            (Some(a), Some(b)) => Some(if (a.rank, a.seq) < (b.rank, b.seq) { a } else { b }),
-            (a, b) => a.or(b),
-        }
-    }
-
-    /// All records of an additive kind with this key (hooks of an event), in order.
-    pub fn all_of(&self, kind: &str, key: &str) -> Vec<Rc<Record>> {
-        let mut out: Vec<Rc<Record>> = Vec::new();
-        for tables in self.session.iter().chain([&self.process]) {
-            if let Some(same) = tables.get(kind).and_then(|t| t.by_key.get(key)) {
-                out.extend(same.iter().cloned());
-            }
-        }
-        out.sort_by_key(|r| (r.rank, r.seq));
-        out
-    }
-
-    /// The records of a kind: one winner a key, by key, for a `first` kind; all by order, rank and registration else.
-    pub fn list(&self, kind: &str) -> Vec<Rc<Record>> {
-        let Some(k) = self.kinds.get(kind) else { return Vec::new() };
-        match k.resolve {
-            Resolve::First => self.keys(kind).into_iter().filter_map(|key| self.winner(kind, &key)).collect(),
-            Resolve::All => {
-                let mut out: Vec<(SortKey, Rc<Record>)> = Vec::new();
-                for tables in self.session.iter().chain([&self.process]) {
-                    if let Some(table) = tables.get(kind) {
-                        out.extend(table.ordered.iter().map(|(k, r)| (*k, r.clone())));
-                    }
-                }
-                out.sort_by_key(|(k, _)| *k);
-                out.into_iter().map(|(_, r)| r).collect()
-            }
-        }
-    }
-
-    /// The keys of a kind in byte order, without repeats.
-    pub fn keys(&self, kind: &str) -> Vec<String> {
-        let mut keys: Vec<String> = Vec::new();
-        for tables in self.session.iter().chain([&self.process]) {
-            if let Some(table) = tables.get(kind) {
-                keys.extend(table.by_key.keys().cloned());
-            }
-        }
-        keys.sort();
-        keys.dedup();
-        keys
-    }
-
-    /// The kind of this name.
-    pub fn kind(&self, name: &str) -> Option<&Rc<Kind>> {
-        self.kinds.get(name)
-    }
+/// A run under way: what was enabled when it began stays so.
+struct Guard {
+    run: String,
+    session: Option<String>,
+    /// Records up to this one were there.
+    last: u64,
+    filter: Option<Rc<Effective>>,
 }
 
 struct Inner {
     process: Tables,
     sessions: HashMap<String, Tables>,
     kinds: OrdMap<String, Rc<Kind>>,
-    places: HashMap<String, (String, Option<String>, u64)>,
+    by_seq: HashMap<u64, Rc<Record>>,
+    by_source: OrdSet<(String, u64)>,
+    by_load: BTreeSet<(u64, u64)>,
     next: u64,
     generation: u64,
     version: u64,
-    diagnostics: VecDeque<Diagnostic>,
+    filters: Filters,
+    filter: Option<Rc<Effective>>,
+    guards: Vec<Guard>,
+    builtins: Builtins,
+    services: Services,
+    log: Log,
 }
 
 /// The registry. All methods take `&self`; none calls out, so no borrow outlives a method.
@@ -298,39 +58,65 @@ pub struct Registry {
     inner: RefCell<Inner>,
     released: Rc<Released>,
     now: fn() -> f64,
+    scrub: Rc<dyn Fn(&str) -> String>,
 }
 
 impl Registry {
-    /// An empty registry with the built-in kinds. `now` gives seconds since 1970.
-    pub fn new(now: fn() -> f64) -> Self {
-        let kinds = builtin_kinds().into_iter().map(|k| (k.name.clone(), Rc::new(k))).collect();
+    /// An empty registry with the built-in kinds. `now` gives seconds since 1970, `scrub` takes secrets out of the text
+    /// of a diagnostic.
+    pub fn new(now: fn() -> f64, scrub: impl Fn(&str) -> String + 'static) -> Self {
         let inner = Inner {
             process: Tables::new(),
             sessions: HashMap::new(),
-            kinds,
-            places: HashMap::new(),
+            kinds: builtin_kinds().into_iter().map(|k| (k.name.clone(), Rc::new(k))).collect(),
+            by_seq: HashMap::new(),
+            by_source: OrdSet::new(),
+            by_load: BTreeSet::new(),
             next: 0,
             generation: 1,
             version: 0,
-            diagnostics: VecDeque::new(),
+            filters: Filters::default(),
+            filter: None,
+            guards: Vec::new(),
+            builtins: Builtins::default(),
+            services: Services::default(),
+            log: Log::default(),
         };
-        Registry { inner: RefCell::new(inner), released: Rc::default(), now }
+        Registry { inner: RefCell::new(inner), released: Rc::default(), now, scrub: Rc::new(scrub) }
     }
 
-    /// A registry that starts with what is here now; what happens in it never shows here. O(1).
+    /// A registry that starts with what every session sees now, placeholders left out. What happens in it never shows
+    /// here, and it removes only what was registered in it. Costs what the placeholders cost.
     pub fn scratch(&self) -> Rc<Registry> {
         let inner = self.inner.borrow();
-        let copy = Inner {
+        let mut copy = Inner {
             process: inner.process.clone(),
             sessions: HashMap::new(),
             kinds: inner.kinds.clone(),
-            places: HashMap::new(),
+            by_seq: HashMap::new(),
+            by_source: inner.by_source.clone(),
+            by_load: BTreeSet::new(),
             next: inner.next,
             generation: inner.generation,
             version: 0,
-            diagnostics: VecDeque::new(),
+            filters: inner.filters.clone(),
+            filter: inner.filter.clone(),
+            guards: Vec::new(),
+            builtins: inner.builtins.clone(),
+            services: inner.services.clone(),
+            log: Log::default(),
         };
-        Rc::new(Registry { inner: RefCell::new(copy), released: Rc::default(), now: self.now })
+        for (_, seq) in &inner.by_load {
+            if let Some(record) = inner.by_seq.get(seq).filter(|r| r.lazy && r.session.is_none()) {
+                copy.take_out(record);
+            }
+        }
+        Rc::new(Registry {
+            inner: RefCell::new(copy),
+            released: Rc::default(),
+            now: self.now,
+            scrub: self.scrub.clone(),
+        })
     }
 
     /// The names of the kinds, in byte order.
@@ -353,51 +139,27 @@ impl Registry {
             process: inner.process.clone(),
             session: session.and_then(|s| inner.sessions.get(s).cloned()),
             kinds: inner.kinds.clone(),
+            filter: inner.filter.clone(),
         }
     }
 
-    /// Stores a record; a tie with an earlier one of the same kind, key, rank and session is reported.
+    /// Stores a record; a tie with an earlier one of the same kind, key, rank and session is reported. A record of kind
+    /// `kind` defines its kind.
     ///
     /// # Errors
-    /// [`Error::UnknownKind`].
+    /// `UnknownKind`; `InvalidSpec` for a kind that is defined already, and for a hook's matcher that can't be read.
     pub fn add(&self, new: NewRecord) -> Result<Rc<Record>, Error> {
         let kind = self.kind(&new.kind)?;
-        let matcher = matcher_of(&new)?;
+        if new.kind == "kind" && !new.lazy {
+            self.undefined(&new.key)?;
+        }
+        let time = (self.now)();
         let mut inner = self.inner.borrow_mut();
-        inner.next += 1;
-        inner.version += 1;
-        let seq = inner.next;
-        let NewRecord { kind: kind_name, key, spec, schema, origin, attachment } = new;
-        let record = Rc::new(Record {
-            id: format!("r{seq}"),
-            seq,
-            kind: kind_name,
-            key,
-            spec,
-            rank: origin.rank,
-            source: origin.source,
-            extension: origin.extension,
-            session: origin.session,
-            generation: inner.generation,
-            load: origin.load,
-            schema,
-            matcher,
-            attachment,
-            place: origin.place,
-            time: (self.now)(),
-            released: self.released.clone(),
-        });
-        inner.places.insert(record.id.clone(), (record.kind.clone(), record.session.clone(), seq));
-        let tables = match &record.session {
-            Some(s) => inner.sessions.entry(s.clone()).or_default(),
-            None => &mut inner.process,
-        };
-        let mut table = tables.get(&record.kind).cloned().unwrap_or_default();
-        let earlier = table.by_key.get(&record.key).and_then(|same| same.iter().find(|r| r.rank == record.rank)).cloned();
-        table.insert(record.clone(), &kind);
-        tables.insert(record.kind.clone(), table);
+        let entry = Entry { seq: inner.next + 1, generation: inner.generation, time, released: self.released.clone() };
+        let record = Rc::new(Record::new(new, entry)?);
+        let tie = inner.insert(&record, &kind);
         drop(inner);
-        if let (Resolve::First, Some(first)) = (kind.resolve, earlier) {
+        if let (Resolve::First, false, Some(first)) = (kind.resolve, record.lazy, tie) {
             let message = format!(
                 "{} '{}' from {} is already registered by {}: the first stays in use.",
                 record.kind, record.key, record.extension, first.extension
@@ -407,52 +169,65 @@ impl Registry {
         Ok(record)
     }
 
-    /// Removes a record by id; false when it is gone already.
+    /// Fails when a kind of this name is defined.
+    ///
+    /// # Errors
+    /// `InvalidSpec` that says by whom.
+    pub fn undefined(&self, kind: &str) -> Result<(), Error> {
+        match self.kind(kind) {
+            Ok(kind) => Err(already_defined(&kind)),
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Removes a record by id; false when it is gone already, or was never in this registry.
     pub fn remove(&self, id: &str) -> bool {
-        let removed = {
-            let mut inner = self.inner.borrow_mut();
-            let Some((kind_name, session, seq)) = inner.places.remove(id) else { return false };
-            let Some(kind) = inner.kinds.get(&kind_name).cloned() else { return false };
-            inner.version += 1;
-            let tables = match &session {
-                Some(s) => inner.sessions.get_mut(s),
-                None => Some(&mut inner.process),
-            };
-            tables.and_then(|tables| {
-                let mut table = tables.get(&kind_name)?.clone();
-                let record = table.remove(seq, &kind);
-                tables.insert(kind_name, table);
-                record
-            })
-        };
-        removed.is_some()
+        let Some(seq) = seq_of(id) else { return false };
+        let gone = self.inner.borrow_mut().remove(seq);
+        !gone.is_empty()
     }
 
     /// Removes all that belongs to a session.
     pub fn remove_session(&self, session: &str) {
         let gone = {
             let mut inner = self.inner.borrow_mut();
-            inner.places.retain(|_, (_, s, _)| s.as_deref() != Some(session));
-            inner.sessions.remove(session)
+            let tables = inner.sessions.get(session).cloned().unwrap_or_default();
+            let seqs: Vec<u64> = tables.values().flat_map(|t| t.by_seq.keys().copied()).collect();
+            drop(tables);
+            let gone = inner.remove_all(seqs);
+            inner.sessions.remove(session);
+            gone
         };
         drop(gone);
     }
 
-    /// Removes all records for which `test` holds; returns how many there were.
-    pub fn remove_where(&self, test: impl Fn(&Record) -> bool) -> usize {
-        let ids: Vec<String> = self.records().iter().filter(|r| test(r)).map(|r| r.id.clone()).collect();
-        ids.iter().filter(|id| self.remove(id)).count()
+    /// Removes all records of a source; returns how many there were.
+    pub fn remove_source(&self, source: &str) -> usize {
+        let mut inner = self.inner.borrow_mut();
+        let seqs = inner.seqs_of_source(source);
+        let gone = inner.remove_all(seqs);
+        drop(inner);
+        gone.len()
+    }
+
+    /// Removes the records of a load, placeholders or not; `lazy` says which, `None` means both.
+    pub fn remove_load(&self, load: u64, lazy: Option<bool>) -> usize {
+        let seqs: Vec<u64> =
+            self.records_of_load(load).iter().filter(|r| lazy.is_none_or(|l| l == r.lazy)).map(|r| r.seq).collect();
+        let gone = self.inner.borrow_mut().remove_all(seqs);
+        gone.len()
+    }
+
+    /// The records of a load in the order of registration.
+    pub fn records_of_load(&self, load: u64) -> Vec<Rc<Record>> {
+        let inner = self.inner.borrow();
+        let range = inner.by_load.range((load, 0)..=(load, u64::MAX));
+        range.filter_map(|(_, seq)| inner.by_seq.get(seq).cloned()).collect()
     }
 
     /// All records of all sessions, in registration order.
     pub fn records(&self) -> Vec<Rc<Record>> {
-        let inner = self.inner.borrow();
-        let mut out: Vec<Rc<Record>> = Vec::new();
-        for tables in inner.sessions.values().chain([&inner.process]) {
-            for table in tables.values() {
-                out.extend(table.by_seq.values().cloned());
-            }
-        }
+        let mut out: Vec<Rc<Record>> = self.inner.borrow().by_seq.values().cloned().collect();
         out.sort_by_key(|r| r.seq);
         out
     }
@@ -465,13 +240,7 @@ impl Registry {
 
     /// The record of this id.
     pub fn record(&self, id: &str) -> Option<Rc<Record>> {
-        let inner = self.inner.borrow();
-        let (kind, session, seq) = inner.places.get(id)?;
-        let tables = match session {
-            Some(s) => inner.sessions.get(s)?,
-            None => &inner.process,
-        };
-        tables.get(kind)?.by_seq.get(seq).cloned()
+        self.inner.borrow().by_seq.get(&seq_of(id)?).cloned()
     }
 
     /// Changes whenever a listing may have changed.
@@ -496,130 +265,328 @@ impl Registry {
         self.released.take()
     }
 
-    /// Writes a diagnostic.
+    /// Writes a diagnostic, without the secrets in its text.
     pub fn diagnose(&self, source: &str, event: &str, class: &str, message: &str) {
         let row = Diagnostic {
             time: (self.now)(),
             source: source.into(),
             event: event.into(),
             class: class.into(),
-            message: message.into(),
+            message: (self.scrub)(message),
         };
-        let mut inner = self.inner.borrow_mut();
-        if inner.diagnostics.len() == DIAGNOSTICS {
-            inner.diagnostics.pop_front();
-        }
-        inner.diagnostics.push_back(row);
+        self.inner.borrow_mut().log.push(row);
     }
 
     /// The diagnostics, oldest first.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
-        self.inner.borrow().diagnostics.iter().cloned().collect()
+        self.inner.borrow().log.rows()
+    }
+}
+
+/// Filters and runs.
+impl Registry {
+    /// Replaces the filters of a scope.
+    pub fn set_filters(&self, scope: Scope, wanted: Vec<Filter>) -> Change {
+        let (change, notes) = {
+            let mut inner = self.inner.borrow_mut();
+            let unknown: Vec<String> =
+                wanted.iter().filter(|f| !inner.is_prefix(f.prefix())).map(Filter::text).collect();
+            let guarded = inner.guarded();
+            let guarded: Vec<&Record> = guarded.iter().map(Rc::as_ref).collect();
+            let change = inner.filters.set(scope, wanted, &guarded);
+            inner.refilter();
+            let limited = if scope == Scope::Project { inner.limited() } else { Vec::new() };
+            let mut notes: Vec<(&str, String)> = Vec::new();
+            let refused = change
+                .refused
+                .iter()
+                .map(|f| ("filter_refused", format!("{f} is refused: what it aims at must stay on")));
+            notes.extend(refused);
+            let unknown = unknown.iter().filter(|f| !change.refused.contains(f));
+            notes.extend(
+                unknown.map(|f| ("filter_unknown_kind", format!("{f} aims at a kind that is not registered yet"))),
+            );
+            notes.extend(limited.into_iter().map(|key| {
+                (
+                    "filter_limited",
+                    format!("-{key} of a project can't turn off policies and hooks of the user or of a built-in"),
+                )
+            }));
+            (change, notes)
+        };
+        let source = format!("filters:{}", scope.as_str());
+        for (class, message) in notes {
+            self.diagnose(&source, "filter", class, &message);
+        }
+        change
+    }
+
+    /// The filters of a scope as they were taken.
+    pub fn filters_of(&self, scope: Scope) -> Vec<String> {
+        self.inner.borrow().filters.of(scope).iter().map(Filter::text).collect()
+    }
+
+    /// True when a filter turns off all records of a source.
+    pub fn is_source_disabled(&self, source: &str) -> bool {
+        self.inner.borrow().disables_source(source)
+    }
+
+    /// Until [`end_run`](Self::end_run), no change of filters turns off a policy or hook that is enabled now. O(1).
+    pub fn begin_run(&self, run: &str, session: Option<&str>) {
+        let mut inner = self.inner.borrow_mut();
+        let guard = Guard {
+            run: run.to_owned(),
+            session: session.map(str::to_owned),
+            last: inner.next,
+            filter: inner.filter.clone(),
+        };
+        inner.guards.push(guard);
+    }
+
+    /// Ends a run.
+    pub fn end_run(&self, run: &str) {
+        self.inner.borrow_mut().guards.retain(|g| g.run != run);
+    }
+}
+
+/// Built-ins and services.
+impl Registry {
+    /// Declares built-ins; returns all that are declared in the order of loading.
+    pub fn declare_builtins(&self, declarations: Vec<Declaration>) -> Vec<String> {
+        let (order, circle) = {
+            let mut inner = self.inner.borrow_mut();
+            let before = inner.builtins.order().1;
+            for kept in declarations.iter().filter(|d| !d.replaceable) {
+                inner.filters.keep_builtin(&kept.name);
+            }
+            inner.builtins.declare(declarations);
+            inner.refilter();
+            let (order, circle) = inner.builtins.order();
+            (order, if circle == before { Vec::new() } else { circle })
+        };
+        if !circle.is_empty() {
+            let message = format!("{} wait for each other: they load in the order of declaration", circle.join(", "));
+            self.diagnose("builtins", "load", "cycle", &message);
+        }
+        order
+    }
+
+    /// The declared built-ins that no filter turns off and that were not tried yet.
+    pub fn due_builtins(&self) -> Vec<String> {
+        let inner = self.inner.borrow();
+        inner.builtins.due(|name| !inner.disables_source(&format!("builtin:{name}")))
+    }
+
+    /// The next built-in that is due; it counts as tried from now on.
+    pub fn next_builtin(&self) -> Option<String> {
+        let mut inner = self.inner.borrow_mut();
+        let filter = inner.filter.clone();
+        inner.builtins.attempt(|name| !filter.as_ref().is_some_and(|f| f.disables_source(&format!("builtin:{name}"))))
+    }
+
+    /// Declares a bootstrap service; true, and reported, when there was one already.
+    pub fn declare_service(&self, name: &str, builtin: Option<&str>) -> bool {
+        let replaced = self.inner.borrow_mut().services.declare(name, builtin);
+        if replaced {
+            let source = builtin.map_or_else(|| "service".to_owned(), |b| format!("builtin:{b}"));
+            self.diagnose(&source, "service_replaced", "service", &format!("the service '{name}' was set again"));
+        }
+        replaced
+    }
+
+    /// What answers for a service: a record, a load to activate, or the bootstrap service of a built-in.
+    ///
+    /// # Errors
+    /// `NotAvailable`.
+    pub fn service(&self, session: Option<&str>, name: &str) -> Result<Service, Error> {
+        match self.snapshot(session).find("service", name) {
+            Found::Record(record) => return Ok(Service::Record(record)),
+            Found::Lazy(load) => return Ok(Service::Lazy(load)),
+            Found::Absent => {}
+        }
+        let inner = self.inner.borrow();
+        match inner.services.bootstrap(name) {
+            Some(builtin) if builtin.is_none_or(|b| inner.is_builtin_active(b)) => {
+                Ok(Service::Bootstrap(builtin.map(str::to_owned)))
+            }
+            _ => Err(Error::NotAvailable { member: name.to_owned(), provided_by: inner.services.provider(name) }),
+        }
+    }
+}
+
+/// What answers for a service.
+pub enum Service {
+    /// A `service` record.
+    Record(Rc<Record>),
+    /// A load has to be activated; then one asks again.
+    Lazy(u64),
+    /// The host's own function, of this built-in.
+    Bootstrap(Option<String>),
+}
+
+/// The error for a kind that is there already.
+pub fn already_defined(kind: &Kind) -> Error {
+    Error::spec("kind", &kind.name, "name", format!("is already defined by {}", kind.source))
+}
+
+fn seq_of(id: &str) -> Option<u64> {
+    let digits = id.strip_prefix('r')?;
+    let seq: u64 = digits.parse().ok()?;
+    // "r07" and "r+7" are no ids.
+    (seq.to_string() == digits).then_some(seq)
+}
+
+impl Inner {
+    /// Puts a record where it is looked for; returns the earlier one that it ties with.
+    fn insert(&mut self, record: &Rc<Record>, kind: &Kind) -> Option<Rc<Record>> {
+        self.next = record.seq;
+        let tables = match &record.session {
+            Some(s) => self.sessions.entry(s.clone()).or_default(),
+            None => &mut self.process,
+        };
+        if !tables.contains_key(&record.kind) {
+            tables.insert(record.kind.clone(), Default::default());
+        }
+        let table = tables.get_mut(&record.kind)?;
+        let tie = table.tie(&record.key, record.rank);
+        table.insert(record.clone(), kind);
+        self.by_source.insert((record.source.clone(), record.seq));
+        if let Some(load) = record.load {
+            self.by_load.insert((load, record.seq));
+        }
+        self.by_seq.insert(record.seq, record.clone());
+        self.version += u64::from(record.session.is_none());
+        if record.kind == "kind" && !record.lazy {
+            self.define(record);
+        }
+        tie
+    }
+
+    fn define(&mut self, record: &Record) {
+        let validator = Validator { record: Some(record.id.clone()), home: record.session.clone(), token: None };
+        let kind = Kind::defined_by(&record.spec, &record.source, validator);
+        self.kinds.insert(kind.name.clone(), Rc::new(kind));
+        self.version += 1;
+    }
+
+    /// Removes a record, and with a kind all records of that kind. Returns what was removed, so that it is dropped after
+    /// the borrow.
+    fn remove(&mut self, seq: u64) -> Vec<Rc<Record>> {
+        let Some(record) = self.by_seq.remove(&seq) else { return Vec::new() };
+        self.take_out(&record);
+        self.version += u64::from(record.session.is_none());
+        let mut gone = vec![record.clone()];
+        if self.owns_kind(&record) {
+            gone.extend(self.undefine(&record.key));
+        }
+        gone
+    }
+
+    fn remove_all(&mut self, seqs: Vec<u64>) -> Vec<Rc<Record>> {
+        seqs.into_iter().flat_map(|seq| self.remove(seq)).collect()
+    }
+
+    fn take_out(&mut self, record: &Record) {
+        self.by_source.remove(&(record.source.clone(), record.seq));
+        if let Some(load) = record.load {
+            self.by_load.remove(&(load, record.seq));
+        }
+        let Some(kind) = self.kinds.get(&record.kind).cloned() else { return };
+        let tables = match &record.session {
+            Some(s) => self.sessions.get_mut(s),
+            None => Some(&mut self.process),
+        };
+        if let Some(table) = tables.and_then(|tables| tables.get_mut(&record.kind)) {
+            table.remove(record, &kind);
+        }
+    }
+
+    fn owns_kind(&self, record: &Record) -> bool {
+        let validator = self.kinds.get(&record.key).and_then(|k| k.validator.as_ref());
+        record.kind == "kind" && validator.and_then(|v| v.record.as_ref()) == Some(&record.id)
+    }
+
+    fn undefine(&mut self, kind: &str) -> Vec<Rc<Record>> {
+        let tables = self.sessions.values().chain([&self.process]);
+        let seqs: Vec<u64> = tables.filter_map(|t| t.get(kind)).flat_map(|t| t.by_seq.keys().copied()).collect();
+        let gone = self.remove_all(seqs);
+        self.kinds.remove(kind);
+        self.process.remove(kind);
+        for tables in self.sessions.values_mut() {
+            tables.remove(kind);
+        }
+        self.version += 1;
+        gone
+    }
+
+    fn seqs_of_source(&self, source: &str) -> Vec<u64> {
+        let range = (source.to_owned(), 0)..=(source.to_owned(), u64::MAX);
+        self.by_source.range(range).map(|(_, seq)| *seq).collect()
+    }
+
+    fn refilter(&mut self) {
+        let effective = self.filters.effective();
+        let before = self.filter.take();
+        self.filter = (!effective.is_empty()).then(|| Rc::new(effective));
+        if self.filter != before {
+            self.version += 1;
+        }
+    }
+
+    fn disables_source(&self, source: &str) -> bool {
+        self.filter.as_ref().is_some_and(|f| f.disables_source(source))
+    }
+
+    fn is_prefix(&self, prefix: &str) -> bool {
+        matches!(prefix, "builtin" | "plugin") || self.kinds.contains_key(prefix)
+    }
+
+    fn deciding<'a>(&'a self, session: Option<&'a str>) -> impl Iterator<Item = &'a Rc<Record>> {
+        let own = session.and_then(|s| self.sessions.get(s));
+        let tables = own.into_iter().chain([&self.process]);
+        tables.flat_map(|t| DECIDING.iter().filter_map(|kind| t.get(*kind))).flat_map(|t| t.by_seq.values())
+    }
+
+    /// The policies and hooks that were enabled when a run under way began.
+    fn guarded(&self) -> Vec<Rc<Record>> {
+        let mut out: Vec<Rc<Record>> = Vec::new();
+        for guard in &self.guards {
+            let was_enabled =
+                |r: &&Rc<Record>| r.seq <= guard.last && !guard.filter.as_ref().is_some_and(|f| f.disables(r));
+            out.extend(self.deciding(guard.session.as_deref()).filter(was_enabled).cloned());
+        }
+        out
+    }
+
+    /// The keys of a project's filters that would turn off what they can't.
+    fn limited(&self) -> Vec<String> {
+        let Some(filter) = &self.filter else { return Vec::new() };
+        let mut out: Vec<String> = Vec::new();
+        for record in self.deciding(None) {
+            for key in filter.limited(record).map(|aim| aim.key(record)) {
+                if !out.contains(&key) {
+                    out.push(key);
+                }
+            }
+        }
+        out
+    }
+
+    /// A built-in is there when one of its records counts, or when nothing is registered at all.
+    fn is_builtin_active(&self, name: &str) -> bool {
+        if self.by_source.is_empty() {
+            return true;
+        }
+        let source = format!("builtin:{name}");
+        let range = (source.clone(), 0)..=(source.clone(), u64::MAX);
+        if self.filter.is_none() {
+            return self.by_source.range(range).next().is_some();
+        }
+        let filter = self.filter.as_deref();
+        let counts = |r: &Rc<Record>| r.source == source && !filter.is_some_and(|f| f.disables(r));
+        self.process.values().flat_map(|t| t.by_seq.values()).any(counts)
     }
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-
-    fn add(reg: &Registry, kind: &str, key: &str, origin: Origin) -> Rc<Record> {
-        let spec = HostValue::named([("kind", kind.into()), ("name", key.into())]);
-        reg.add(NewRecord { kind: kind.into(), key: key.into(), spec, schema: None, origin, attachment: None }).unwrap()
-    }
-
-    fn plugin(name: &str) -> Origin {
-        let source = format!("plugin:{name}");
-        Origin { rank: 5, source: source.clone(), extension: source, session: None, load: None, place: None }
-    }
-
-    fn winner(reg: &Registry, session: Option<&str>, key: &str) -> Option<String> {
-        reg.snapshot(session).winner("command", key).map(|r| r.source.clone())
-    }
-
-    #[test]
-    fn case_36_the_lowest_rank_wins_and_sessions_are_apart() {
-        let reg = Registry::new(|| 0.0);
-        let project = Origin { rank: 1, source: "project".into(), ..Origin::user() };
-        for (origin, expected) in [
-            (Origin::builtin("x"), "builtin:x"),
-            (plugin("p"), "plugin:p"),
-            (Origin::user(), "user"),
-            (project, "project"),
-        ] {
-            add(&reg, "command", "c", origin);
-            assert_eq!(winner(&reg, None, "c").as_deref(), Some(expected));
-        }
-        add(&reg, "command", "c", Origin::session("s1", "session:1"));
-        assert_eq!(winner(&reg, Some("s1"), "c").as_deref(), Some("session"));
-        assert_eq!(winner(&reg, Some("s2"), "c").as_deref(), Some("project"));
-        assert_eq!(winner(&reg, None, "nope"), None);
-    }
-
-    #[test]
-    fn case_37_a_tie_keeps_the_first_and_is_reported() {
-        let reg = Registry::new(|| 0.0);
-        let a = add(&reg, "command", "c", plugin("a"));
-        add(&reg, "command", "c", plugin("b"));
-        assert_eq!(winner(&reg, None, "c").as_deref(), Some("plugin:a"));
-        let log = reg.diagnostics();
-        assert_eq!((log[0].class.as_str(), log[0].source.as_str(), log.len()), ("collision", "plugin:b", 1));
-        assert!(reg.remove(&a.id));
-        assert_eq!(winner(&reg, None, "c").as_deref(), Some("plugin:b"));
-    }
-
-    #[test]
-    fn case_40_removing_twice_is_true_then_false() {
-        let reg = Registry::new(|| 0.0);
-        let r = add(&reg, "command", "c", Origin::user());
-        assert!(reg.remove(&r.id));
-        assert!(!reg.remove(&r.id));
-    }
-
-    #[test]
-    fn case_49_the_last_thousand_diagnostics_are_kept() {
-        let reg = Registry::new(|| 0.0);
-        (0..1005).for_each(|i| reg.diagnose("s", "e", "c", &i.to_string()));
-        let log = reg.diagnostics();
-        assert_eq!((log.len(), log[0].message.as_str()), (1000, "5"));
-    }
-
-    #[test]
-    fn a_snapshot_keeps_what_was_there_and_its_records_alive() {
-        let reg = Registry::new(|| 0.0);
-        let id = add(&reg, "hook", "input", Origin::user()).id.clone();
-        let before = reg.snapshot(None);
-        assert!(reg.remove(&id));
-        assert_eq!(before.all_of("hook", "input").len(), 1);
-        assert!(reg.released().is_empty());
-        drop(before);
-        assert_eq!(reg.released(), [id]);
-    }
-
-    #[test]
-    fn additive_kinds_are_listed_by_order_rank_and_registration() {
-        let reg = Registry::new(|| 0.0);
-        let policy = |name: &str, order: Option<i32>, origin: Origin| {
-            let mut spec = HostValue::named([("kind", "policy".into()), ("name", name.into())]);
-            if let Some(o) = order {
-                spec.set("order", o.into());
-            }
-            reg.add(NewRecord { kind: "policy".into(), key: name.into(), spec, schema: None, origin, attachment: None }).unwrap();
-        };
-        policy("late", Some(900), Origin::builtin("x"));
-        policy("early", Some(100), Origin::user());
-        policy("middle", None, plugin("p"));
-        let names: Vec<String> = reg.snapshot(None).list("policy").iter().map(|r| r.key.clone()).collect();
-        assert_eq!(names, ["early", "middle", "late"]);
-    }
-
-    #[test]
-    fn a_session_leaves_with_all_its_records() {
-        let reg = Registry::new(|| 0.0);
-        let id = add(&reg, "command", "c", Origin::session("s1", "session:1")).id.clone();
-        reg.remove_session("s1");
-        assert_eq!(winner(&reg, Some("s1"), "c"), None);
-        assert!(!reg.remove(&id));
-        assert_eq!(reg.released(), [id]);
-    }
-}
+mod tests;

@@ -14,11 +14,23 @@ pub fn declaration(kind: &str, spec: &HostValue, schema: Option<&Schema>) -> u64
         "context_block" => budget(),
         "guidance" => text("text").map_or(0, |t| estimate(t, Class::Prose)),
         "skill" => spec.field("tokens").and_then(HostValue::as_number).map_or_else(
-            || estimate(&format!("{} {}", text("name").unwrap_or_default(), text("description").unwrap_or_default()), Class::Prose),
+            || {
+                estimate(
+                    &format!("{} {}", text("name").unwrap_or_default(), text("description").unwrap_or_default()),
+                    Class::Prose,
+                )
+            },
             |x| x as u64,
         ),
         _ => 0,
     }
+}
+
+/// Tokens of a placeholder: what its extension declared of it.
+pub fn declared(spec: &HostValue) -> u64 {
+    let Some(declaration) = spec.field("declaration") else { return 0 };
+    let words: Vec<&str> = ["signature", "description"].iter().filter_map(|f| declaration.field(f)?.as_str()).collect();
+    if words.is_empty() { 0 } else { estimate(&words.join(" "), Class::Code) }
 }
 
 fn tool(spec: &HostValue, schema: Option<&Schema>) -> u64 {
@@ -32,7 +44,8 @@ fn tool(spec: &HostValue, schema: Option<&Schema>) -> u64 {
         }
         "r" => {
             let prefix = text("namespace").map_or("peter$".to_owned(), |ns| format!("peter${ns}$"));
-            let line = text("signature").map_or_else(|| signature(&prefix, name, &schema, text("description")), str::to_owned);
+            let line =
+                text("signature").map_or_else(|| signature(&prefix, name, &schema, text("description")), str::to_owned);
             estimate(&line, Class::Code)
         }
         _ => 0,

@@ -1,7 +1,8 @@
 //! Building a spec: the checks that every spec passes, then its kind's fields and rule.
 
-use super::kind::Kind;
+use super::kind::{Kind, Validator};
 use crate::error::Error;
+use crate::reply::HostReply;
 use crate::schema::Schema;
 use crate::value::HostValue;
 
@@ -31,6 +32,8 @@ pub struct Validated {
     pub generate: Option<Generate>,
     /// A tool's schema; `None` for other kinds and for a schema that is a function.
     pub schema: Option<Schema>,
+    /// The function of the host's that has to agree too, for a kind that a record defined.
+    pub validator: Option<Validator>,
     /// True when the schema says no more than the formals of the tool's `fun`: then only names and required
     /// arguments count for a call from R.
     pub derived: bool,
@@ -145,7 +148,29 @@ fn build(kind: &Kind, spec: &HostValue, events: &dyn Events) -> Result<Validated
         draft.set("kind", kind.name.as_str().into());
     }
     let Draft { name, key, generate, schema, derived, spec, patch, .. } = draft;
-    Ok(Validated { name, key, spec, patch, generate, schema, derived })
+    Ok(Validated { name, key, spec, patch, generate, schema, validator: kind.validator.clone(), derived })
+}
+
+/// What the answer of a kind's own validator means: it accepts a spec by returning the list.
+///
+/// # Errors
+/// The `InvalidSpec` that it raised (`fields` are that condition's); for any other failure, and for an answer that is no
+/// list, an `InvalidSpec` of the field `(validate)`.
+pub fn judge(kind: &str, name: &str, reply: &HostReply, fields: &HostValue) -> Result<(), Error> {
+    let refuse = |problem: String| Err(Error::spec(kind, name, "(validate)", problem));
+    if let HostReply::Condition { class, .. } = reply
+        && class.iter().any(|c| c == "gptr_error_invalid_spec")
+    {
+        let text = |field: &str| fields.field(field).and_then(HostValue::as_str);
+        if let (Some(field), Some(problem)) = (text("field"), text("problem")) {
+            return Err(Error::spec(text("kind").unwrap_or(kind), text("name").unwrap_or(name), field, problem));
+        }
+    }
+    match reply.result() {
+        Ok(value) if value.is_plain_list() => Ok(()),
+        Ok(value) => refuse(format!("must give back the spec, but it gave {}", value.describe())),
+        Err(failed) => refuse(format!("failed: {}", failed.message)),
+    }
 }
 
 fn check_names(spec: &HostValue) -> Verdict {

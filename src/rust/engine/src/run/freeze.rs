@@ -1,5 +1,6 @@
 //! What a session freezes at its first run: system prompt and tool array; and the context blocks of a message.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::scene::Scene;
@@ -25,7 +26,8 @@ const BLOCK_ORDER: i64 = 650;
 impl Scene {
     /// Renders prompt and tool array. `sections` are those that `session_start` handlers added.
     pub async fn freeze(&self, sections: Vec<(String, String)>) -> Frozen {
-        let snapshot = self.snapshot();
+        let kinds = ["prompt_section", "guidance"];
+        let snapshot = self.settled(|s| kinds.iter().flat_map(|k| s.pending(k)).collect()).await;
         let (preset, human, mode) = {
             let state = self.session.state.borrow();
             (state.preset.clone(), state.settings.person, state.mode)
@@ -46,7 +48,7 @@ impl Scene {
         }
         let mut facts = PromptFacts::new(preset);
         facts.tools = active;
-        facts.guidance = guidance(&snapshot);
+        facts.guidance = guidance(snapshot.list("guidance"));
         facts.plugins = plugins_catalog(catalog_lines(&snapshot), CATALOG_BUDGET);
         let mut own = self.own_sections(&snapshot).await;
         own.extend(sections.into_iter().map(|(name, text)| SectionRecord {
@@ -86,11 +88,18 @@ impl Scene {
                 found.push(record);
             }
         }
-        let mut names: Vec<String> = found.iter().map(|r| admission::record_wire_name(r)).collect();
+        let mut by_name: BTreeMap<String, Rc<Record>> = BTreeMap::new();
+        for record in found {
+            // Admission refuses a clash, but can't see the records of other sessions.
+            let name = admission::record_wire_name(&record);
+            match by_name.get(&name) {
+                Some(other) => self.left_out::<()>(&record, &format!("'{}' has its name on the wire", other.key)).unwrap_or_default(),
+                None => drop(by_name.insert(name, record)),
+            }
+        }
+        let mut names: Vec<String> = by_name.keys().cloned().collect();
         declaration_order(&mut names);
-        let place = |r: &Rc<Record>| names.iter().position(|n| *n == admission::record_wire_name(r));
-        found.sort_by_key(place);
-        found
+        names.iter().filter_map(|name| by_name.remove(name)).collect()
     }
 
     async fn available(&self, record: &Rc<Record>) -> bool {
@@ -176,7 +185,7 @@ impl Scene {
         out.push(mode(mode_name.as_str(), person));
         out.extend(workspace_block(&facts));
         out.extend(objects.iter().map(|o| attached(&o.name, &o.text, None)));
-        for record in self.snapshot().list("context_block") {
+        for record in self.list("context_block").await {
             out.extend(self.provided(&record).await);
         }
         let redactor = self.engine.redactor.borrow();
@@ -237,8 +246,7 @@ fn active_tool(record: &Record) -> ActiveTool {
 }
 
 /// The standing lines, by the extensions' names in byte order.
-fn guidance(snapshot: &Snapshot) -> Vec<String> {
-    let mut records = snapshot.list("guidance");
+fn guidance(mut records: Vec<Rc<Record>>) -> Vec<String> {
     records.sort_by(|a, b| a.extension.cmp(&b.extension).then(a.seq.cmp(&b.seq)));
     records.iter().filter_map(|r| r.text("text").map(|t| t.trim().to_owned())).collect()
 }
@@ -247,7 +255,7 @@ fn catalog_lines(snapshot: &Snapshot) -> Vec<CatalogLine> {
     snapshot
         .list("tool")
         .iter()
-        .filter(|r| r.text("exposure") == Some("r") && admission::is_namespaced_member(r))
+        .filter(|r| (r.lazy || r.text("exposure") == Some("r")) && admission::is_namespaced_member(r))
         .map(|r| CatalogLine { key: r.key.clone(), signature: typed_signature(r) })
         .collect()
 }
@@ -257,12 +265,27 @@ pub fn typed_signature(record: &Record) -> String {
     if let Some(own) = record.text("signature") {
         return own.to_owned();
     }
-    let prefix = match record.text("namespace") {
+    let prefix = match record.namespace() {
         Some(ns) => format!("peter${ns}$"),
         None => "peter$".to_owned(),
     };
+    if record.lazy {
+        return declared_signature(record, &prefix);
+    }
     let schema = record.schema.as_ref().map_or_else(|| json!({"type": "object"}), |s| s.json().clone());
     signature(&prefix, record.text("name").unwrap_or_default(), &schema, record.text("description"))
+}
+
+/// What the manifest says of a tool whose code has not run.
+fn declared_signature(record: &Record, prefix: &str) -> String {
+    let declaration = record.spec.field("declaration");
+    let text = |field: &str| declaration.and_then(|d| d.field(field)).and_then(HostValue::as_str);
+    let own = text("signature").map_or_else(|| format!("{}(...)", record.local_name()), str::to_owned);
+    let line = if own.starts_with("peter$") { own } else { format!("{prefix}{own}") };
+    match text("description").map(first_sentence).filter(|s| !s.is_empty() && !line.contains("  # ")) {
+        Some(sentence) => format!("{line}  # {sentence}"),
+        None => line,
+    }
 }
 
 /// The first sentence of a tool's description.

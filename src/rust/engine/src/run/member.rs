@@ -9,7 +9,7 @@ use crate::catalog::{Doc, MemberHelp, ToolText, help_lines, search, tool_text};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::registry::admission::{is_namespaced_member, is_plain_member};
-use crate::registry::store::{Record, Registry, Snapshot};
+use crate::registry::store::{Found, Record, Registry, Snapshot};
 use crate::schema::{Schema, formals_of, from_formals};
 use crate::session::Session;
 use crate::task::Task;
@@ -20,10 +20,10 @@ pub fn names(snapshot: &Snapshot, namespace: Option<&str>) -> Vec<String> {
     let mut names: Vec<String> = snapshot
         .list("tool")
         .iter()
-        .filter_map(|r| match (namespace, r.text("namespace")) {
+        .filter_map(|r| match (namespace, r.namespace()) {
             (None, None) if is_plain_member(r) => Some(r.key.clone()),
             (None, Some(ns)) if is_namespaced_member(r) => Some(ns.to_owned()),
-            (Some(wanted), Some(ns)) if wanted == ns && is_namespaced_member(r) => r.text("name").map(str::to_owned),
+            (Some(wanted), Some(ns)) if wanted == ns && is_namespaced_member(r) => Some(r.local_name().to_owned()),
             _ => None,
         })
         .collect();
@@ -32,24 +32,32 @@ pub fn names(snapshot: &Snapshot, namespace: Option<&str>) -> Vec<String> {
     names
 }
 
-/// What a path names: a member record, or `None` for a namespace.
+/// What a path names.
+pub enum Resolved {
+    /// A member.
+    Member(Rc<Record>),
+    /// A namespace.
+    Namespace,
+    /// A promised member: this load has to be activated, then one asks again.
+    Lazy(u64),
+}
+
+/// What a path names.
 ///
 /// # Errors
 /// `UnknownMember` with the names that are there.
-pub fn resolve(snapshot: &Snapshot, path: &[String]) -> Result<Option<Rc<Record>>, Error> {
-    let key = path.join("/");
-    let found = snapshot.winner("tool", &key).filter(|r| match path.len() {
-        1 => is_plain_member(r),
-        _ => is_namespaced_member(r),
-    });
-    if found.is_some() {
-        return Ok(found);
+pub fn resolve(snapshot: &Snapshot, path: &[String]) -> Result<Resolved, Error> {
+    let is_member = |r: &Record| if path.len() == 1 { is_plain_member(r) } else { is_namespaced_member(r) };
+    match snapshot.find("tool", &path.join("/")) {
+        Found::Record(record) if is_member(&record) => return Ok(Resolved::Member(record)),
+        Found::Lazy(load) => return Ok(Resolved::Lazy(load)),
+        _ => {}
     }
     let top = names(snapshot, None);
     if let [name] = path
         && top.contains(name)
     {
-        return Ok(None);
+        return Ok(Resolved::Namespace);
     }
     let available = match path {
         [ns, _] if top.contains(ns) => names(snapshot, Some(ns)),
@@ -78,7 +86,7 @@ pub fn help(snapshot: &Snapshot, name: &str, budget: u64) -> Option<Vec<String>>
     let record = snapshot.winner("tool", name).filter(|r| r.text("exposure") != Some("hidden"))?;
     let schema = record.schema.as_ref().map(|s| s.json());
     let signature = typed_signature(&record);
-    let description = record.text("description").unwrap_or_default();
+    let description = described(&record);
     let names: Vec<String> = match record.spec.field("fun").map(|f| &f.data) {
         Some(HostData::Function(s)) => s.formals.iter().map(|f| f.name.clone()).collect(),
         _ => schema.map(formals_of).unwrap_or_default().into_iter().map(|(name, _)| name).collect(),
@@ -103,12 +111,18 @@ fn doc(record: &Record) -> Doc {
         _ => "member",
     };
     let text = tool_text(ToolText {
-        name: record.text("name").unwrap_or_default(),
-        namespace: record.text("namespace"),
-        description: record.text("description").unwrap_or_default(),
+        name: record.local_name(),
+        namespace: record.namespace(),
+        description: described(record),
         schema: record.schema.as_ref().map(|s| s.json()),
     });
     Doc { id: record.key.clone(), kind: kind.to_owned(), signature: typed_signature(record), text }
+}
+
+/// A tool's description; of a promised one, what the manifest says.
+fn described(record: &Record) -> &str {
+    let spec = if record.lazy { record.spec.field("declaration") } else { Some(&record.spec) };
+    spec.and_then(|s| s.field("description")).and_then(HostValue::as_str).unwrap_or_default()
 }
 
 /// What is wrong with the arguments of a person's own call. Of a schema that only repeats the function's formals, R's
@@ -191,8 +205,6 @@ pub fn call(engine: &Rc<Engine>, session: &Rc<Session>, call: MemberCall) -> Res
     let Some(running) = session.running.borrow().clone() else {
         return Err(Error::NotAvailable { member: "a member call in a run".into(), provided_by: None });
     };
-    let record = engine.registry.snapshot(Some(&session.id)).winner("tool", &call.key);
-    let problems = record.map_or_else(Vec::new, |r| record_problems(&r, &call.input));
     let input = descriptor(&call.input);
     let (engine, session) = (engine.clone(), session.clone());
     let bell = engine.bell.clone();
@@ -211,6 +223,8 @@ pub fn call(engine: &Rc<Engine>, session: &Rc<Session>, call: MemberCall) -> Res
             scene.diagnose("nesting", "tool_call", "too_deep", &format!("{}: {message}", call.key));
             return Err(Error::Tool { tool: call.key, status: "denied", message });
         }
+        let record = scene.find(|snapshot| snapshot.find("tool", &call.key)).await;
+        let problems = record.map_or_else(Vec::new, |r| record_problems(&r, &call.input));
         let nested = Nested { outer: call.outer, args: call.args, from_model_code: call.from_model_code, problems };
         let request = CallRequest {
             id,

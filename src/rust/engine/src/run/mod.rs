@@ -71,7 +71,8 @@ async fn run(engine: Rc<Engine>, session: Rc<Session>, host: Host) -> Result<Val
     let running = Running::new(clock::fresh_id("u", 8), host.signal().clone());
     *session.running.borrow_mut() = Some(running.clone());
     session.state.borrow_mut().status = Status::Running;
-    let guard = Guard(session.clone());
+    engine.registry.begin_run(&running.id, Some(&session.id));
+    let guard = Guard { engine: engine.clone(), session: session.clone(), run: running.id.clone() };
     let scene = Scene { engine, session, host, run: running };
     let usage_before = scene.session.state.borrow().usage.len();
     let usage = || {
@@ -109,13 +110,18 @@ async fn run(engine: Rc<Engine>, session: Rc<Session>, host: Host) -> Result<Val
 }
 
 /// Frees the session however the run is left, and closes calls that have no result.
-struct Guard(Rc<Session>);
+struct Guard {
+    engine: Rc<Engine>,
+    session: Rc<Session>,
+    run: String,
+}
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        close_open_calls(&self.0);
-        *self.0.running.borrow_mut() = None;
-        let mut state = self.0.state.borrow_mut();
+        self.engine.registry.end_run(&self.run);
+        close_open_calls(&self.session);
+        *self.session.running.borrow_mut() = None;
+        let mut state = self.session.state.borrow_mut();
         if matches!(state.status, Status::Running | Status::Waiting) {
             state.status = Status::Aborted;
         }
@@ -183,7 +189,8 @@ impl Scene {
     /// person stopped it.
     async fn start(&self) -> Result<Option<(Target, Option<Input>)>, Error> {
         let choice = self.session.state.borrow().model.clone();
-        let (provider, model) = models::lookup(&self.snapshot(), &choice)?;
+        let snapshot = self.settled(|s| s.find("provider", &choice.provider).pending()).await;
+        let (provider, model) = models::lookup(&snapshot, &choice)?;
         let frozen = self.session.state.borrow().frozen.clone();
         let frozen = match frozen {
             Some(frozen) => Some(frozen),

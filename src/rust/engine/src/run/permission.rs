@@ -17,6 +17,9 @@ use crate::reply::{Exit, HostReply};
 use crate::schema::Schema;
 use crate::value::{HostValue, Value, json};
 
+/// The sources of the policies that are decided here; the host's `check` of such a record is never called.
+const NATIVE_POLICIES: [&str; 2] = ["builtin:permissions", "builtin:plan"];
+
 /// Lines of code that a question shows.
 const SHOWN_LINES: usize = 20;
 
@@ -66,7 +69,7 @@ impl Assessed {
 impl Gate<'_> {
     /// Asks all policies, and the person when they say so. `known` is what was judged before.
     pub async fn decide(&self, input: Value, known: Option<Assessed>) -> Asked {
-        let policies = self.scene.snapshot().list("policy");
+        let policies = self.scene.list("policy").await;
         let mut round = Round::new(input, self.guards(&policies));
         let mut assessed = self.assess(round.input(), known).await;
         let mut modifier = String::new();
@@ -154,7 +157,7 @@ impl Gate<'_> {
     }
 
     async fn ask_policy(&self, policy: &Record, round: &mut Round, assessed: &Assessed) {
-        if policy.source.starts_with("builtin:permissions") {
+        if NATIVE_POLICIES.contains(&policy.source.as_str()) {
             let silent = self.scene.session.state.borrow().settings.unsafe_no_permissions;
             return round.opinion(&policy.key, if silent { None } else { self.builtin_opinion(&policy.key, assessed) });
         }

@@ -4,14 +4,18 @@ use std::rc::Rc;
 
 use crate::clock;
 use crate::engine::Engine;
+use crate::extension;
 use crate::hook::catalogue::{Event, dispatch_of};
 use crate::hook::{Answer, Flow, Fold, Matched, Outcome, Verdict};
 use crate::meaning::Role;
-use crate::registry::store::{Record, Snapshot};
+use crate::registry::store::{Found, Record, Snapshot};
 use crate::reply::HostReply;
 use crate::session::{Running, Session};
 use crate::task::{Call, CallStyle, Caller, HandlerId, Host};
 use crate::value::{Map, Value, json};
+
+/// How often a look-up is repeated after an activation.
+const ACTIVATIONS: usize = 10;
 
 /// Where something happens. Cloning shares it.
 #[derive(Clone)]
@@ -48,6 +52,62 @@ impl Scene {
     /// What the session sees of the registry now.
     pub fn snapshot(&self) -> Snapshot {
         self.engine.registry.snapshot(Some(&self.session.id))
+    }
+
+    /// What the session sees once the loads that `pending` names are activated.
+    pub async fn settled(&self, pending: impl Fn(&Snapshot) -> Vec<u64>) -> Snapshot {
+        for _ in 0..ACTIVATIONS {
+            let snapshot = self.snapshot();
+            let mut moved = false;
+            for load in pending(&snapshot) {
+                moved |= self.activate(load).await;
+            }
+            if !moved {
+                return snapshot;
+            }
+        }
+        self.snapshot()
+    }
+
+    /// The records of a kind; code that promised some runs first, unless they are tools.
+    pub async fn list(&self, kind: &str) -> Vec<Rc<Record>> {
+        self.settled(|s| s.pending(kind)).await.list(kind)
+    }
+
+    /// Looks something up; a placeholder is activated and the look-up repeated.
+    pub async fn find(&self, look: impl Fn(&Snapshot) -> Found) -> Option<Rc<Record>> {
+        for _ in 0..ACTIVATIONS {
+            match look(&self.snapshot()) {
+                Found::Record(record) => return Some(record),
+                Found::Absent => return None,
+                Found::Lazy(load) => {
+                    if !self.activate(load).await {
+                        return None;
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// Has the code of a lazy extension run. False when there is none to run; its names then count as absent.
+    async fn activate(&self, load: u64) -> bool {
+        if !extension::is_declared(&self.engine, load) {
+            return false;
+        }
+        let caller = Caller {
+            session: Some(self.session.id.clone()),
+            run: Some(self.run.id.clone()),
+            owner: "host".into(),
+            ..Caller::default()
+        };
+        let reply = self.host.call(Call::activate(load, caller)).await;
+        let failed = reply.result().err();
+        if failed.as_ref().is_some_and(|f| Role::Activate.consequence(f.exit).abort) {
+            self.run.signal.abort("user");
+        }
+        extension::settle(&self.engine, load, failed.as_ref().map(|f| f.message.as_str()));
+        true
     }
 
     /// Calls a closure of a record's. The person's interrupt in it also ends the run, whatever else it means.
@@ -95,8 +155,7 @@ impl Scene {
 
     /// Writes a diagnostic.
     pub fn diagnose(&self, source: &str, event: &str, class: &str, message: &str) {
-        let message = self.engine.redactor.borrow().redact(message).into_owned();
-        self.engine.registry.diagnose(source, event, class, &message);
+        self.engine.registry.diagnose(source, event, class, message);
     }
 
     /// Dispatches an event. The payload is made only when somebody listens.
@@ -111,7 +170,7 @@ impl Scene {
         payload: impl FnOnce() -> Value,
         mut prepare: impl AsyncFnMut(&mut Value),
     ) -> Option<Outcome> {
-        let hooks = self.snapshot().all_of("hook", name);
+        let hooks = self.settled(|s| s.pending_hooks(name)).await.hooks(name);
         if hooks.is_empty() {
             return None;
         }

@@ -12,8 +12,7 @@ use crate::hook::Answer;
 use crate::meaning::Role;
 use crate::message::Message;
 use crate::provider::json_repair;
-use crate::registry::admission;
-use crate::registry::store::{Record, Snapshot};
+use crate::registry::store::{Found, Record, Snapshot};
 use crate::reply::{Exit, HostReply};
 use crate::schema::Schema;
 use crate::task::CallStyle;
@@ -74,27 +73,29 @@ impl Finished {
     }
 }
 
-/// The tool record for a name on the wire, or for a key; hidden ones are not found.
-pub fn find(snapshot: &Snapshot, name: &str, nested: bool) -> Option<Rc<Record>> {
+/// The tool for a name on the wire, or for a key; hidden ones are not found.
+pub fn find(snapshot: &Snapshot, name: &str, nested: bool) -> Found {
     let offered = |r: &Rc<Record>| r.text("exposure") != Some("hidden");
-    if let Some(record) = snapshot.winner("tool", name).filter(offered) {
-        return (nested || record.has_function("execute")).then_some(record);
+    let callable = |r: &Rc<Record>| r.has_function("execute");
+    match snapshot.find("tool", name) {
+        Found::Record(record) if offered(&record) => Found::of(Some(record).filter(|r| nested || callable(r))),
+        Found::Lazy(load) => Found::Lazy(load),
+        _ => Found::of(snapshot.tool_on_wire(name).filter(callable)),
     }
-    let by_wire = |r: &Rc<Record>| offered(r) && r.has_function("execute") && admission::record_wire_name(r) == name;
-    snapshot.list("tool").into_iter().find(by_wire)
 }
 
 impl Scene {
     /// Makes a call. Nothing fails: whatever goes wrong is an error result.
     pub async fn perform(&self, request: CallRequest) -> Finished {
         let (input, broken) = read_input(&request.input);
+        let announced = self.tool(&request).await;
         let start = || {
-            let key = self.tool(&request).map_or(request.name.clone(), |r| r.key.clone());
+            let key = announced.as_ref().map_or(request.name.clone(), |r| r.key.clone());
             json!({"tool_call_id": request.id, "tool_name": key, "input": input})
         };
         self.notify("tool_execution_start", start).await;
         let begun = Instant::now();
-        let record = self.tool(&request);
+        let record = self.tool(&request).await;
         let key = record.as_ref().map_or(request.name.as_str(), |r| r.key.as_str()).to_owned();
         let budget = record.as_ref().and_then(|r| r.number("output_tokens"));
         let mut finished = match (record, self.halted(), broken) {
@@ -119,8 +120,9 @@ impl Scene {
         finished
     }
 
-    fn tool(&self, request: &CallRequest) -> Option<Rc<Record>> {
-        find(&self.snapshot(), &request.name, request.nested.is_some())
+    /// The tool that a call means now; the code that promised it runs first.
+    async fn tool(&self, request: &CallRequest) -> Option<Rc<Record>> {
+        self.find(|snapshot| find(snapshot, &request.name, request.nested.is_some())).await
     }
 
     /// The schema of a tool's input. One that is a function was evaluated when the prompt was frozen; a tool that came

@@ -346,10 +346,10 @@ impl World {
         let session = self.here();
         let path: Vec<String> = key.split('/').map(str::to_owned).collect();
         let found = member::resolve(&self.engine.registry.snapshot(Some(&session.id)), &path);
-        let made = found.and_then(|record| {
+        let made = found.and_then(|found| {
             let frame = self.frames.last();
             let call = member::MemberCall {
-                key: record.map_or_else(|| key.to_owned(), |r| r.key.clone()),
+                key: if let member::Resolved::Member(r) = found { r.key.clone() } else { key.to_owned() },
                 input: host(input),
                 args: "m1".into(),
                 outer: frame.and_then(|f| f.call.clone()),

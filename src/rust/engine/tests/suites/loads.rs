@@ -27,7 +27,7 @@ fn spec(line: &str) -> HostValue {
 
 /// Registers a spec for a load and returns its token.
 fn stage(engine: &Engine, load: u64, line: &str) -> String {
-    match extension::register(engine, load, &spec(line), None).unwrap() {
+    match extension::register(engine, load, &spec(line), None, None).unwrap() {
         Staged::Later { token, .. } => token,
         Staged::Now(_) => panic!("{line} was registered at once"),
     }
@@ -35,7 +35,7 @@ fn stage(engine: &Engine, load: u64, line: &str) -> String {
 
 fn sees(engine: &Engine, kind: &str, key: &str) -> bool {
     let snapshot = engine.registry.snapshot(None);
-    snapshot.winner(kind, key).is_some() || !snapshot.all_of(kind, key).is_empty()
+    snapshot.winner(kind, key).is_some()
 }
 
 fn class(error: &gptr_engine::error::Error) -> String {
@@ -55,7 +55,7 @@ fn nothing_is_seen_before_the_commit_and_all_after_it() {
     let tokens: Vec<&str> = rows.as_array().unwrap().iter().filter_map(|r| r["token"].as_str()).collect();
     assert_eq!(tokens, [first, hook]);
     assert!(sees(&engine, "tool", "demo/a") && sees(&engine, "hook", "tool_call") && !sees(&engine, "policy", "p"));
-    let now = extension::register(&engine, load, &spec("policy late =h"), None).unwrap();
+    let now = extension::register(&engine, load, &spec("policy late =h"), None, None).unwrap();
     assert!(matches!(now, Staged::Now(_)) && sees(&engine, "policy", "late"));
 }
 
@@ -66,11 +66,11 @@ fn a_load_that_is_rolled_back_leaves_nothing() {
     stage(&engine, load, "tool a =f {\"namespace\": \"demo\"}");
     let committed = extension::commit(&engine, load).unwrap();
     let id = committed[0]["id"].as_str().unwrap().to_owned();
-    assert!(matches!(extension::register(&engine, load, &spec("policy late =h"), None), Ok(Staged::Now(_))));
+    assert!(matches!(extension::register(&engine, load, &spec("policy late =h"), None, None), Ok(Staged::Now(_))));
     extension::rollback(&engine, load);
     assert!(!sees(&engine, "tool", "demo/a") && !sees(&engine, "policy", "late"));
     assert!(engine.registry.released().contains(&id));
-    let stale = extension::register(&engine, load, &spec("policy p =h"), None).err().unwrap();
+    let stale = extension::register(&engine, load, &spec("policy p =h"), None, None).err().unwrap();
     assert_eq!(class(&stale), "stale_api");
     assert_eq!(class(&extension::require(&engine, load, &"1.0".into()).unwrap_err()), "stale_api");
 }
@@ -103,7 +103,7 @@ fn a_spec_that_is_invalid_fails_at_once_and_the_factory_may_go_on() {
     let engine = engine();
     let load = extension::begin(&engine, plugin("demo"), false);
     let bad = host(&json!({"kind": "tool", "name": "x"}));
-    assert!(extension::register(&engine, load, &bad, None).is_err());
+    assert!(extension::register(&engine, load, &bad, None, None).is_err());
     stage(&engine, load, "policy p =h");
     extension::commit(&engine, load).unwrap();
     assert!(sees(&engine, "policy", "p"));
@@ -146,15 +146,15 @@ fn what_an_extension_of_a_session_registers_ends_with_it() {
     let mut world = world("script\n  \"done\"\n");
     let load = extension::begin(&world.engine, Origin::session(&world.session.id, "session:1"), false);
     assert!(matches!(
-        extension::register(&world.engine, load, &spec("hook turn_end =h"), None),
+        extension::register(&world.engine, load, &spec("hook turn_end =h"), None, None),
         Ok(Staged::Later { .. })
     ));
     extension::commit(&world.engine, load).unwrap();
     let Left::Done(outcome, _) = world.say(Some("go")) else { panic!("no end") };
     assert_eq!(end_line(outcome), "idle");
     world.engine.close(&world.session);
-    assert!(world.engine.registry.snapshot(Some(&world.session.id)).all_of("hook", "turn_end").is_empty());
-    let late = extension::register(&world.engine, load, &spec("policy p =h"), None);
+    assert!(world.engine.registry.snapshot(Some(&world.session.id)).hooks("turn_end").is_empty());
+    let late = extension::register(&world.engine, load, &spec("policy p =h"), None, None);
     assert!(late.is_err(), "the session is gone");
     assert_eq!(world.engine.registry.records().iter().filter(|r| r.session.is_some()).count(), 0);
 }

@@ -78,6 +78,13 @@ pub(crate) const KIND: Form = Form {
     words: "lower-case letters, digits and _, beginning with a letter",
 };
 
+/// A built-in.
+pub(crate) const BUILTIN: Form = Form {
+    longest: usize::MAX,
+    words: "the name of a built-in: lower-case letters, digits and -, beginning with a letter or digit",
+    ..SKILL
+};
+
 /// One part of a setting's key.
 const SETTING_PART: Form = Form { longest: usize::MAX, ..KIND };
 

@@ -146,7 +146,8 @@ drop_unload_hooks <- function() {
 on_failed_load <- function(package) {
   for (i in seq_len(sys.nframe())) {
     frame <- sys.frame(i)
-    if (!identical(sys.function(i), loadNamespace) || !identical(get0("package", frame, inherits = FALSE), package)) next
+    if (!identical(sys.function(i), loadNamespace)) next
+    if (!identical(get0("package", frame, inherits = FALSE), package)) next
     if (isTRUE(frame$.gptr_watched)) return(invisible(NULL))
     frame$.gptr_watched <- TRUE
     gone <- function() if (!isNamespaceLoaded(package)) unload_source(paste0("plugin:", package))

@@ -12,10 +12,12 @@ interrupt_child <- function(lines, env = character(), signals = 1L) {
     "library(gptr)", "options(gptr.max_attempts = 1)",
     paste0("mark <- function(...) cat(paste(...), '\\n', sep = '', file = ", deparse(marks), ", append = TRUE)"),
     "session <- NULL", "fake <- function(...) gptr_fake_provider(list(...))",
+    "calls_t <- fake(list(tool = 't', input = list()), 'again')",
     "plain_tool <- function(name, body) gptr_tool(name, 'd', parameters = list(type = 'object'), execute = body)",
     "keep <- function(event, ctx) { session <<- ctx$session; NULL }", "invisible(gptr_register(gptr_hook('agent_start', keep)))",
     "interrupted <- function(run) {",
-    "  came <- tryCatch({ run(); 'nothing' }, interrupt = function(e) 'interrupt', error = function(e) paste('error', conditionMessage(e)))",
+    "  came <- tryCatch({ run(); 'nothing' }, interrupt = function(e) 'interrupt',",
+    "    error = function(e) paste('error', conditionMessage(e)))",
     "  at <- as.numeric(Sys.time())",
     "  mark('came', came); mark('at', format(at, digits = 20)); mark('status', session$status)",
     "  mark('frames', length(gptr:::the$frames))",
@@ -51,9 +53,9 @@ expect_interrupted <- function(child, second = "idle again", within = 2) {
   expect_lt(as.numeric(child$took), within)
 }
 
-over_http <- function(service) paste0(
-  "wire <- gptr_provider('wire', api = 'openai-completions', base_url = '", service$url, "/v1', models = 'm')"
-)
+over_http <- function(service) {
+  paste0("wire <- gptr_provider('wire', api = 'openai-completions', base_url = '", service$url, "/v1', models = 'm')")
+}
 
 test_that("while the first byte is awaited", {
   service <- serve()
@@ -79,7 +81,8 @@ test_that("in a stream that hangs", {
 
 test_that("in a scripted provider that hangs", {
   child <- interrupt_child(c(
-    "invisible(gptr_register(gptr_hook('message_start', function(event, ctx) { if (event$role == 'assistant') mark('ready'); NULL })))",
+    "starts <- function(event, ctx) { if (event$role == 'assistant') mark('ready'); NULL }",
+    "invisible(gptr_register(gptr_hook('message_start', starts)))",
     "interrupted(function() peter('x', model = fake(list(hang = TRUE), 'again'), envir = new.env()))", "second('go on')"
   ))
   expect_interrupted(child)
@@ -110,8 +113,10 @@ test_that("in a tool body: the calls that follow are closed, too", {
 test_that("in code that the model wrote: the home keeps what was done, options are put back", {
   child <- interrupt_child(c(busy, "home <- globalenv()", "width <- getOption('width')",
     "code <- 'done <- 1; busy(); never <- 2'",
-    "interrupted(function() peter('x', model = fake(list(tool = 'r', input = list(code = code)), 'again'), envir = home, mode = 'auto'))",
-    "mark('kept', exists('done'), exists('never'), identical(getOption('width'), width), sink.number())", "second('go on', mode = 'auto')"
+    "model <- fake(list(tool = 'r', input = list(code = code)), 'again')",
+    "interrupted(function() peter('x', model = model, envir = home, mode = 'auto'))",
+    "mark('kept', exists('done'), exists('never'), identical(getOption('width'), width), sink.number())",
+    "second('go on', mode = 'auto')"
   ))
   expect_interrupted(child)
   expect_identical(child$kept, "TRUE FALSE TRUE 0")
@@ -121,7 +126,7 @@ test_that("in a hook: the call is not run", {
   child <- interrupt_child(c(busy, "ran <- FALSE",
     "off <- gptr_register(gptr_hook('tool_call', function(event, ctx) busy()))",
     "tool <- plain_tool('t', function(input, ctx) { ran <<- TRUE; 'x' })",
-    "interrupted(function() peter('x', model = fake(list(tool = 't', input = list()), 'again'), envir = new.env(), mode = 'auto', tools = tool))",
+    "interrupted(function() peter('x', model = calls_t, envir = new.env(), mode = 'auto', tools = tool))",
     "off()", "mark('other', ran)", "second('go on', mode = 'auto')"
   ))
   expect_interrupted(child)
@@ -131,7 +136,7 @@ test_that("in a hook: the call is not run", {
 test_that("in a policy: the call is not run", {
   child <- interrupt_child(c(busy, "ran <- FALSE", "off <- gptr_register(gptr_policy('slow', function(call, ctx) busy()))",
     "tool <- plain_tool('t', function(input, ctx) { ran <<- TRUE; 'x' })",
-    "interrupted(function() peter('x', model = fake(list(tool = 't', input = list()), 'again'), envir = new.env(), mode = 'auto', tools = tool))",
+    "interrupted(function() peter('x', model = calls_t, envir = new.env(), mode = 'auto', tools = tool))",
     "off()", "mark('other', ran)", "second('go on', mode = 'auto')"
   ))
   expect_interrupted(child)
@@ -148,8 +153,10 @@ test_that("in an observing hook: the run ends as well", {
 test_that("in a member that code of the model calls", {
   child <- interrupt_child(c(busy,
     "invisible(gptr_register(gptr_tool('slow', 'd', fun = function() busy(), exposure = 'r', namespace = 'demo')))",
-    "code <- 'x <- tryCatch(peter$demo$slow(), error = function(e) \"caught\"); done <- TRUE'", "home <- new.env(parent = globalenv())",
-    "interrupted(function() peter('x', model = fake(list(tool = 'r', input = list(code = code)), 'again'), envir = home, mode = 'auto'))",
+    "code <- 'x <- tryCatch(peter$demo$slow(), error = function(e) \"caught\"); done <- TRUE'",
+    "home <- new.env(parent = globalenv())",
+    "model <- fake(list(tool = 'r', input = list(code = code)), 'again')",
+    "interrupted(function() peter('x', model = model, envir = home, mode = 'auto'))",
     "mark('done', exists('done', home, inherits = FALSE))", "second('go on', mode = 'auto')"
   ))
   expect_interrupted(child)
@@ -161,7 +168,8 @@ test_that("in a session that another one runs: both end", {
     "inner <- plain_tool('inner', function(input, ctx) busy())",
     "outer <- plain_tool('outer', function(input, ctx) {",
     "  top <<- ctx$session; peter('child', model = fake(list(tool = 'inner', input = list())), tools = inner)$text", "})",
-    "interrupted(function() peter('x', model = fake(list(tool = 'outer', input = list()), 'again'), envir = new.env(), mode = 'auto', tools = outer))",
+    "model <- fake(list(tool = 'outer', input = list()), 'again')",
+    "interrupted(function() peter('x', model = model, envir = new.env(), mode = 'auto', tools = outer))",
     "mark('child', session$kind)", "mark('top', top$status)", "session <- top", "second('go on', mode = 'auto')"
   ))
   expect_interrupted(child)
@@ -172,7 +180,7 @@ test_that("in a session that another one runs: both end", {
 test_that("a burst of signals ends one run and leaves no other trace", {
   child <- interrupt_child(c(busy,
     "tool <- plain_tool('t', function(input, ctx) busy())",
-    "tryCatch(interrupted(function() peter('x', model = fake(list(tool = 't', input = list()), 'again'), envir = new.env(), mode = 'auto', tools = tool)),",
+    "tryCatch(interrupted(function() peter('x', model = calls_t, envir = new.env(), mode = 'auto', tools = tool)),",
     "  interrupt = function(e) mark('again_interrupted'))",
     "mark('later', session$status)", "second('go on', mode = 'auto')"
   ), signals = 3L)

@@ -121,7 +121,9 @@ test_that("other tools are judged by their risk, their annotation, else as level
   expect_identical(all_modes(risk = function(input, ctx) 0L), c("ran", "ran", "ran", "ran"))
   expect_identical(all_modes(risk = function(input, ctx) 3L), c("denied", "blocked", "blocked", "ran"))
   expect_identical(all_modes(risk = function(input, ctx) 4L), c("denied", "blocked", "blocked", "blocked"))
-  for (bad in list(function(input, ctx) stop("no idea"), function(input, ctx) "low", function(input, ctx) 7L, function(input, ctx) NA)) {
+  for (bad in list(
+    function(input, ctx) stop("no idea"), function(input, ctx) "low", function(input, ctx) 7L, function(input, ctx) NA
+  )) {
     expect_identical(all_modes(risk = bad), c("denied", "blocked", "blocked", "ran"))
   }
 })
@@ -148,7 +150,8 @@ test_that("case_97 and H16: unusable answers of a policy deny, no opinion allows
     expect_identical(ends(answer), "ran", info = deparse(answer))
   }
   for (answer in list(
-    list(decision = "Deny"), list(decision = "deny"), list(decision = NA), list(decision = NA_character_), list(decision = c("allow", "deny")),
+    list(decision = "Deny"), list(decision = "deny"), list(decision = NA), list(decision = NA_character_),
+    list(decision = c("allow", "deny")),
     list(decision = "allo"), list(decision = 1), list(decision = list("allow")), "allow", "yes", TRUE, 1, NA,
     list(decision = "modify"), list(decision = "modify", input = "x"), list(decision = "modify", input = list(1)),
     list(decision = "allow", decision = "deny")
@@ -174,11 +177,13 @@ test_that("case_23 and 24: policies that modify chain, and one that never ends d
   off()
   expect_match(result_text(session), "a policy modified the call twice")
   asked <- list(A = character(), B = character())
-  adds <- function(name, letter) gptr_policy(name, function(call, ctx) {
-    if (call$name != "echo") return(NULL)
-    asked[[name]] <<- c(asked[[name]], call$input$text)
-    if (!grepl(letter, call$input$text)) list(decision = "modify", input = list(text = paste0(call$input$text, letter)))
-  })
+  adds <- function(name, letter) {
+    gptr_policy(name, function(call, ctx) {
+      if (call$name != "echo") return(NULL)
+      asked[[name]] <<- c(asked[[name]], call$input$text)
+      if (!grepl(letter, call$input$text)) list(decision = "modify", input = list(text = paste0(call$input$text, letter)))
+    })
+  }
   registered(adds("A", "a"))
   registered(adds("B", "b"))
   echo <- gptr_tool("echo", "d", parameters = list(type = "object", properties = list(text = list(type = "string"))),
@@ -191,9 +196,11 @@ test_that("case_23 and 24: policies that modify chain, and one that never ends d
 test_that("case_22: hooks that modify chain, and a changed input must fit the schema", {
   echo <- gptr_tool("echo", "d", parameters = list(type = "object", properties = list(text = list(type = "string"))),
     execute = function(input, ctx) input$text)
-  adds <- function(letter) gptr_hook("tool_call", function(event, ctx) {
-    list(decision = "modify", input = list(text = paste0(event$input$text, letter)))
-  }, matcher = "echo")
+  adds <- function(letter) {
+    gptr_hook("tool_call", function(event, ctx) {
+      list(decision = "modify", input = list(text = paste0(event$input$text, letter)))
+    }, matcher = "echo")
+  }
   registered(adds("1"))
   registered(adds("2"))
   session <- run(fake(call_of("echo", list(text = "x")), "end"), tools = echo)

@@ -356,3 +356,19 @@ test_that("a plugin's r tool needs a namespace, and a failing .onLoad leaves not
   expect_false("regbroken" %in% loadedNamespaces())
   expect_identical(nrow(rows_of("from_broken")), 0L)
 })
+test_that("case_41: a registered kind is a kind until it is removed, with its records", {
+  off <- gptr_register(gptr_spec("kind", "reg_reviewer", fields = "level", validate = function(spec) {
+    if (is.null(spec$level)) stop("needs a level")
+    spec
+  }))
+  expect_true("kind.reg_reviewer" %in% gptr_api()$features)
+  registered(gptr_spec("reg_reviewer", "strict", level = 2))
+  expect_true(rows_of("strict")$experimental)
+  cond <- caught(gptr_spec("kind", "reg_reviewer", validate = function(spec) spec))
+  cond <- caught(gptr_register(gptr_spec("kind", "reg_reviewer", validate = function(spec) spec)))
+  expect_s3_class(cond, "gptr_error_invalid_spec")
+  expect_identical(cond$field, "name")
+  expect_true(off())
+  expect_false("kind.reg_reviewer" %in% gptr_api()$features)
+  expect_s3_class(caught(gptr_registry("reg_reviewer")), "gptr_error_unknown_kind")
+})

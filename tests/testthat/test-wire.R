@@ -153,11 +153,15 @@ test_that("503, 503, then an answer: tried again, within the bound", {
 test_that("broken JSON arguments from a service are an error result, and the run goes on", {
   ran <- FALSE
   stream <- function(...) paste0("data: ", c(...), "\n\n", collapse = "")
-  delta <- function(id, arguments) sprintf(paste0(
-    '{"id":"x","object":"chat.completion.chunk","created":1,"model":"m-1","choices":[{"index":0,"delta":{"role":"assistant",',
-    '"tool_calls":[{"index":0,"id":"%s","type":"function","function":{"name":"t","arguments":%s}}]},"finish_reason":null}]}'
-  ), id, jsonlite::toJSON(arguments, auto_unbox = TRUE))
-  end <- '{"id":"x","object":"chat.completion.chunk","created":1,"model":"m-1","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}'
+  delta <- function(id, arguments) {
+    form <- paste0(
+      '{"id":"x","object":"chat.completion.chunk","created":1,"model":"m-1","choices":[{"index":0,"delta":{"role":"assistant",',
+      '"tool_calls":[{"index":0,"id":"%s","type":"function","function":{"name":"t","arguments":%s}}]},"finish_reason":null}]}'
+    )
+    sprintf(form, id, jsonlite::toJSON(arguments, auto_unbox = TRUE))
+  }
+  end <- paste0('{"id":"x","object":"chat.completion.chunk","created":1,"model":"m-1",',
+    '"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}')
   service <- serve(list(
     list(body = stream(delta("call_1", "{\"a\":"), end, "[DONE]")), list(body = stream(delta("call_2", "[1, 2"), end, "[DONE]")),
     list(text = "sorry")
@@ -207,7 +211,8 @@ test_that("B89: a key is in no condition, print, diagnostic, message or listing"
   }
   sent <- service$requests()
   expect_true(all(vapply(sent, function(r) identical(r$headers$authorization, paste("Bearer", key)), NA)))
-  expect_no_match(paste(vapply(sent, function(r) jsonlite::toJSON(r$body, auto_unbox = TRUE, null = "null"), ""), collapse = ""), key, fixed = TRUE)
+  bodies <- vapply(sent, function(r) as.character(jsonlite::toJSON(r$body, auto_unbox = TRUE, null = "null")), "")
+  expect_no_match(paste(bodies, collapse = ""), key, fixed = TRUE)
   for (outcome in outcomes) {
     session <- if (inherits(outcome, "gptr_session")) outcome else outcome$session
     shown <- c(shown, show(outcome), show(session), show(session$messages), show(session$usage), show(session$history),

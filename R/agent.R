@@ -51,6 +51,7 @@ saved_agent <- function(name, file) {
   if (is.null(name) && is.null(file)) {
     abort_argument("name", "a single non-empty string, unless `file` is given", name)
   }
-  gptr_abort("not_available", "Saved agent definitions are not available: nothing provides agent_def.get().",
-             member = "agent_def.get", provided_by = "skills")
+  ready()
+  get <- find_service("agent_def.get")
+  if (is.null(file)) get(name) else get(name, file = file)
 }

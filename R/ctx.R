@@ -36,7 +36,7 @@ ctx_members <- c(
     },
     usage = function() ctx_session(session, "usage")$usage,
     get = function(kind, name) ctx_get(kind, name, frame$session),
-    ctx_absent(name)
+    ctx_absent(x, name)
   )
 }
 
@@ -51,12 +51,14 @@ ctx_session <- function(session, member) {
 ctx_get <- function(kind, name, session) {
   check_string(kind, "kind")
   check_string(name, "name")
-  found <- engine(.Call(wrap__registry_winner, kind, name, session))
-  if (is.null(found)) return(NULL)
-  spec_home(found$home)[[found$id]]
+  found <- find_record(enc2utf8(kind), enc2utf8(name), session)
+  if (is.null(found)) NULL else spec_home(found$home)[[found$id]]
 }
 
-ctx_absent <- function(name) {
+# A member that the session does not have itself may come from the service `ctx.<member>`, a function of (ctx, ...).
+ctx_absent <- function(ctx, name) {
+  service <- if (name %in% ctx_members) optional_service(paste0("ctx.", name), unclass(ctx)$frame$session)
+  if (!is.null(service)) return(function(...) service(ctx, ...))
   if (name %in% ctx_members) {
     gptr_abort("not_available", paste0("ctx$", name, " is not available in this version."),
       member = paste0("ctx$", name, "()"), provided_by = NULL)

@@ -10,6 +10,17 @@ the$sweep_at <- 64L
 the$frames <- list()
 the$last <- NULL
 the$listing <- NULL
+# By number: loads of extensions that are staged, lazy or in a scratch registry, and lazy ones that were activated.
+the$loads <- list()
+the$activated <- list()
+# By source: the state of a plugin or built-in. By package: what runs when its namespace is unloaded.
+the$states <- list()
+the$unload_hooks <- list()
+# Kinds that nothing reads, which was said.
+the$unconsumed <- character()
+# By name: the factories of built-ins, and the functions behind services.
+the$builtins <- list()
+the$services <- list()
 
 # Drives a task to its end and returns its value as the engine gave it: an R value, or an error as data (`engine()`
 # raises it). With `turns`, stops after that many model turns; the task can be driven on.
@@ -67,8 +78,9 @@ resignal_interrupt <- function() {
 
 # Drops the specs of records that the engine has no more use for. Those of a session go with it.
 forget <- function(ids) {
-  ids <- intersect(unlist(ids), names(the$specs))
-  if (length(ids)) rm(list = ids, envir = the$specs)
+  for (id in unlist(ids)) {
+    if (exists(id, envir = the$specs, inherits = FALSE)) rm(list = id, envir = the$specs)
+  }
 }
 
 # ---- closures ------------------------------------------------------------------------------------------------------
@@ -108,7 +120,7 @@ reply_of <- function(left, result, step) {
   if (left == "value") return(value_reply(result, step))
   if (left != "condition") return(list(type = left))
   if (!is.null(step$timeout) && is_time_limit(one_message(result))) return(list(type = "timeout"))
-  list(type = "condition", class = class(result), message = one_message(result))
+  list(type = "condition", class = class(result), message = one_message(result), fields = invalid_spec_fields(result))
 }
 
 # conditionMessage() may itself fail, or give none or several strings.
@@ -140,6 +152,8 @@ apply_handler <- function(fn, step) {
 
 # What the engine sees of a value. The value of a tool stays here, under the id of its call.
 value_reply <- function(value, step) {
+  # The host's own, which hands the spec on with its functions.
+  if (identical(step$role, "validator") && !identical(step$record, "host")) return(list(type = "value", value = value))
   if (identical(step$role, "tool")) {
     if (identical(step$style, "host")) return(keep_member_value(value, step$host_args))
     return(tool_reply(value, step$call))
@@ -175,12 +189,27 @@ host_services <- list(
       if (nzchar(value)) return(list(name = name, value = enc2utf8(value)))
     }
     NULL
-  }
+  },
+  activate = function(load) activate_load(load)$loaded,
+  # Those of a check, see check.R.
+  child_processes = function(pause, also) {
+    found <- child_processes(pause, also)
+    if (is.null(found)) NULL else list(processes = as.list(found))
+  },
+  backend_start = function(record) start_probe(record),
+  backend_cancel = function(record) cancel_probe(record),
+  validate_spec = function(record, home, load, spec) validate_in_check(record, home, load, spec),
+  check_example = function(record, i) print_example(record, i),
+  check_adapter = function(service, record, load) check_adapter_with(service, record, load)
 )
 
-# The environment that holds specs: the process's, or that of one session.
+# The environment that holds specs: the process's, that of one session, or (load_home()) that of a load.
 spec_home <- function(session = NULL) {
   if (is.null(session)) return(the$specs)
+  if (grepl("^(staged|load):", session)) {
+    entry <- the$loads[[sub("^[a-z]+:", "", session)]]
+    return(if (startsWith(session, "staged:")) entry$staged else entry$specs)
+  }
   live <- live_session(session)
   if (is.null(live)) NULL else session_data(live)$specs
 }
@@ -191,7 +220,7 @@ spec_home <- function(session = NULL) {
 push_frame <- function(step) {
   frame <- list(
     session = step$session, run = step$run, call = step$call, role = step$role, owner = step$owner,
-    model_code = isTRUE(step$model_code), probe = step$probe
+    model_code = isTRUE(step$model_code), probe = step$probe, load = step$load
   )
   the$frames <- c(the$frames, list(frame))
 }

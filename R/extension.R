@@ -2,13 +2,21 @@
 # as a whole when it returned.
 
 load_session_extension <- function(session, extension) {
-  factory <- as_factory(extension)
   data <- session_data(session)
+  file <- if (is.character(extension)) normalizePath(extension, mustWork = FALSE)
+  # A file is loaded once a session, however often it is named.
+  if (length(file) == 1L && file %in% data$extension_files) return(invisible(NULL))
+  factory <- as_factory(extension)
   data$extensions <- (data$extensions %||% 0L) + 1L
   name <- if (is.function(extension)) paste0("session:", data$extensions) else extension_name(extension)
-  origin <- list(source = "session", rank = 0L, extension = name, session = data$id)
-  failure <- load_factory(factory, origin, data$specs)
-  if (is.null(failure)) return(invisible(NULL))
+  place <- if (!is.null(file)) list(file = enc2utf8(file), line = NA_integer_)
+  origin <- list(source = "session", rank = 0L, extension = name, session = data$id, place = place)
+  failure <- load_factory(factory, origin, data$specs)$failure
+  if (is.null(failure)) {
+    data$extension_files <- c(data$extension_files, file)
+    return(invisible(NULL))
+  }
+  diagnose_load(origin, failure)
   gptr_abort("extension", paste0("Extension ", name, " failed to load: ", one_message(failure)),
     extension = name, parent = failure)
 }
@@ -30,6 +38,9 @@ extension_name <- function(path) {
 
 # The file is evaluated in a fresh environment over the global one; its last expression is the factory.
 factory_in_file <- function(path) {
+  if (!file.exists(path) || dir.exists(path)) {
+    gptr_abort("invalid_argument", paste0(path, " is not an existing file."), arg = "extensions")
+  }
   exprs <- tryCatch(parse(path, keep.source = TRUE, encoding = "UTF-8"), error = function(e) {
     gptr_abort("invalid_argument", paste0(path, ": ", one_message(e)), arg = "extensions")
   })
@@ -43,26 +54,127 @@ factory_in_file <- function(path) {
   value
 }
 
-# Runs a factory as one transaction. NULL when everything was committed, else the condition that ended it; then nothing
-# of it remains.
-load_factory <- function(factory, origin, specs, registry = "live") {
-  if (!is.function(factory)) return(simpleError("An extension must be a function of one argument, the API object."))
+# Runs a factory as one transaction. `failure` is NULL when everything was committed, else the condition that ended it;
+# then nothing of it remains. `load` is the engine's number of the load. A source that a filter turns off is not loaded,
+# which is no failure.
+load_factory <- function(factory, origin, specs, registry = "live", dir = NULL) {
+  if (!is.function(factory)) {
+    return(list(failure = simpleError("An extension must be a function of one argument, the API object.")))
+  }
+  if (identical(registry, "live") && !engine(.Call(wrap__ext_admitted, origin))) return(list(failure = NULL))
   load <- engine(.Call(wrap__ext_begin, origin, registry))
-  staged <- new.env(parent = emptyenv())
-  api <- new_extension_api(load, origin, staged, specs)
-  finished <- FALSE
-  on.exit(if (!finished) engine(.Call(wrap__ext_rollback, load)))
-  frame <- list(role = "factory", owner = origin$extension, session = origin$session)
-  reply <- call_factory(factory, api, frame)
-  if (is.null(reply)) reply <- commit_load(load, staged, specs, origin)
-  finished <- TRUE
-  if (!is.null(reply)) engine(.Call(wrap__ext_rollback, load))
-  if (inherits(reply, "interrupt")) resignal_interrupt()
-  the$listing <- NULL
-  reply
+  run_load(new_load(load, factory, origin, specs, registry, dir))
 }
 
-call_factory <- function(factory, api, frame) {
+# What R keeps of a load: its factory, the specs that are staged, and where they go.
+new_load <- function(load, factory, origin, specs, registry = "live", dir = NULL) {
+  entry <- list(
+    load = load, factory = factory, origin = origin, specs = specs, staged = new.env(parent = emptyenv()),
+    scratch = identical(registry, "scratch"), dir = dir
+  )
+  the$loads[[load_key(load)]] <- entry
+  entry
+}
+
+load_key <- function(load) format(load, scientific = FALSE)
+
+# Where handlers of a load that is staged, or that lives in a scratch registry, are found; see spec_home().
+load_home <- function(load, staged = FALSE) paste0(if (staged) "staged:" else "load:", load_key(load))
+
+forget_load <- function(load) the$loads[[load_key(load)]] <- NULL
+
+run_load <- function(entry) {
+  load <- entry$load
+  finished <- FALSE
+  on.exit({
+    if (!finished) engine(.Call(wrap__ext_rollback, load))
+    if (!entry$scratch) forget_load(load)
+  })
+  state <- extension_state(entry$origin, entry$scratch)
+  before <- as.list(state, all.names = TRUE)
+  failure <- call_factory(entry, new_extension_api(entry, state))
+  if (is.null(failure)) failure <- commit_load(entry)
+  if (!is.null(failure)) {
+    engine(.Call(wrap__ext_rollback, load))
+    restore_bindings(state, before)
+  }
+  finished <- TRUE
+  if (is.null(failure) && !entry$scratch) leave_with_package(entry$origin$source)
+  if (inherits(failure, "interrupt")) resignal_interrupt()
+  list(failure = failure, load = load)
+}
+
+# A plugin or built-in has one state for the process, other code one for each load.
+extension_state <- function(origin, scratch) {
+  if (scratch || !grepl("^(plugin|builtin):", origin$source)) return(new.env(parent = emptyenv()))
+  if (is.null(the$states[[origin$source]])) the$states[[origin$source]] <- new.env(parent = emptyenv())
+  the$states[[origin$source]]
+}
+
+restore_bindings <- function(env, before) {
+  rm(list = ls(env, all.names = TRUE), envir = env)
+  list2env(before, envir = env)
+}
+
+# What the package of a plugin registered goes with its namespace.
+leave_with_package <- function(source) {
+  package <- sub("^plugin:", "", source)
+  if (!identical(package, source) && isNamespaceLoaded(package)) on_unload(package)
+}
+
+# A load that failed is one diagnostic, and one warning a source and process.
+report_load <- function(origin, failure) {
+  if (is.null(failure)) return(invisible(NULL))
+  diagnose_load(origin, failure)
+  message <- paste0("Extension ", origin$extension, " is disabled: ", one_message(failure))
+  gptr_warn("plugin", message, diagnostic = one_message(failure), once = paste0("plugin:", origin$extension))
+}
+
+diagnose_load <- function(origin, failure) {
+  engine(.Call(wrap__registry_diagnose, origin$extension, "load", class(failure)[[1L]], one_message(failure)))
+}
+
+# ---- lazy extensions ------------------------------------------------------------------------------------------------
+
+# Registers placeholders for what a factory will bring; the factory runs when one of them is asked for. `provides`: a
+# named list of names by kind; `declarations`: NULL, or a named list of list(signature, description).
+declare_extension <- function(factory, origin, specs, provides, declarations = NULL, dir = NULL) {
+  check_function(factory, "extensions")
+  if (!engine(.Call(wrap__ext_admitted, origin))) return(invisible(FALSE))
+  declared <- engine(.Call(wrap__ext_declare, origin, provides, declarations))
+  entry <- new_load(declared$load, factory, origin, specs, dir = dir)
+  # Only kinds that are not known yet: there is nothing to ask for, so it loads now.
+  if (declared$placeholders == 0L) return(invisible(activate_load(declared$load)$loaded))
+  invisible(TRUE)
+}
+
+# Loads a lazy extension. `ran`: its factory was called; `loaded`: and succeeded.
+activate_load <- function(load) {
+  entry <- the$loads[[load_key(load)]]
+  if (is.null(entry) || !engine(.Call(wrap__ext_activate_begin, load))) return(list(ran = FALSE, loaded = FALSE))
+  failure <- run_load(entry)$failure
+  report_load(entry$origin, failure)
+  # It is a placeholder again after gptr_reload().
+  if (is.null(failure)) the$activated[[load_key(load)]] <- entry
+  list(ran = TRUE, loaded = is.null(failure))
+}
+
+# After a reload: loads that are placeholders again, under another number.
+move_loads <- function(moved) {
+  for (i in seq_along(moved$from)) {
+    entry <- the$activated[[load_key(moved$from[[i]])]]
+    the$activated[[load_key(moved$from[[i]])]] <- NULL
+    if (!is.null(entry)) new_load(moved$to[[i]], entry$factory, entry$origin, entry$specs, dir = entry$dir)
+  }
+}
+
+# ---- the factory ----------------------------------------------------------------------------------------------------
+
+call_factory <- function(entry, api) {
+  frame <- list(
+    role = "factory", owner = entry$origin$extension, session = entry$origin$session, load = entry$load,
+    model_code = isTRUE(current_frame()$model_code)
+  )
   the$frames <- c(the$frames, list(frame))
   on.exit(pop_frame())
   failure <- structure(class = c("gptr_error_extension", "gptr_error", "error", "condition"),
@@ -70,7 +182,9 @@ call_factory <- function(factory, api, frame) {
   withRestarts(
     tryCatch(
       {
-        within_bound(getOption("gptr.load_timeout", 30), factory(api))
+        requires <- attr(entry$factory, "gptr_api", exact = TRUE)
+        if (!is.null(requires)) engine(.Call(wrap__ext_require, entry$load, requires))
+        within_bound(getOption("gptr.load_timeout", 30), entry$factory(api))
         failure <- NULL
       },
       error = function(e) failure <<- e,
@@ -81,25 +195,20 @@ call_factory <- function(factory, api, frame) {
   failure
 }
 
-commit_load <- function(load, staged, specs, origin) {
-  answer <- .Call(wrap__ext_commit, load)
+commit_load <- function(entry) {
+  answer <- .Call(wrap__ext_commit, entry$load)
   if (inherits(answer, "gptr_engine_error")) return(engine_condition(answer))
   for (row in answer) {
-    specs[[row$id]] <- staged[[row$token]]
-    assign(row$token, row$id, envir = staged)
+    entry$specs[[row$id]] <- entry$staged[[row$token]]
+    assign(row$token, row$id, envir = entry$staged)
   }
   NULL
 }
 
 # The API object: an environment whose members are read with `$`.
-new_extension_api <- function(load, origin, staged, specs, dir = NULL) {
-  api <- new.env(parent = emptyenv())
-  api$load <- load
-  api$origin <- origin
-  api$staged <- staged
-  api$specs <- specs
-  api$dir <- dir
-  api$state <- new.env(parent = emptyenv())
+new_extension_api <- function(entry, state) {
+  api <- list2env(entry[c("load", "origin", "staged", "specs", "scratch", "dir")], parent = emptyenv())
+  api$state <- state
   outer <- new.env(parent = emptyenv())
   assign(".data", api, envir = outer)
   class(outer) <- "gptr_extension_api"
@@ -161,16 +270,27 @@ api_register <- function(data, spec) {
     gptr_abort("invalid_spec", "gptr$register() takes a spec, see gptr_tool() and gptr_spec().",
       kind = "?", name = "?", field = "spec", problem = "must be a spec")
   }
-  row <- engine(.Call(wrap__ext_register, data$load, for_engine(spec), fake_state(spec), FALSE, NULL))
+  if (isTRUE(the$checking) && !data$scratch) stale_in_check(data)
+  place <- call_place() %||% data$origin$place
+  row <- engine(.Call(wrap__ext_register, data$load, for_engine(spec), fake_state(spec), FALSE, place))
+  if (!is.null(row$validator)) {
+    spec <- complete_spec(spec)
+    row <- engine(.Call(wrap__ext_register, data$load, for_engine(spec), fake_state(spec), TRUE, place))
+  }
   spec <- add_generated(apply_patch(spec, row$patch), row$generate)
   if (is.null(row$id)) assign(row$token, spec, envir = data$staged) else data$specs[[row$id]] <- spec
-  the$listing <- NULL
+  if (!row$consumed && !data$scratch) say_unconsumed(spec$kind)
   invisible(function() {
     gone <- engine(.Call(wrap__ext_unregister, data$load, row$token, row$id %||% staged_id(data, row$token)))
     forget(gone$released)
-    the$listing <- NULL
     invisible(TRUE)
   })
+}
+
+# A check leaves no trace: not through the API object of another, live extension either.
+stale_in_check <- function(data) {
+  gptr_abort("stale_api", paste0("gptr_check() is running: ", data$origin$extension, " registers nothing meanwhile."),
+    plugin = data$origin$extension, generation = NULL)
 }
 
 staged_id <- function(data, token) {
@@ -187,6 +307,7 @@ api_require <- function(data, requires) {
 api_current <- function(data) engine(.Call(wrap__ext_current, data$load))
 
 api_log <- function(data, ...) {
+  if (data$scratch) return(invisible(NULL))
   text <- paste0(..., collapse = "")
   engine(.Call(wrap__registry_diagnose, data$origin$extension, "log", "log", enc2utf8(text)))
   invisible(NULL)

@@ -91,7 +91,7 @@ member_node <- function(path) {
     gptr_abort("invalid_argument", "A member of peter$ is named by a string.", arg = "name")
   }
   ready()
-  found <- engine(.Call(wrap__member_resolve, path, frame_session_id()))
+  found <- resolve_member(path)
   if (identical(found$type, "namespace")) return(structure(list(path = path), class = "gptr_ns"))
   member_function(path, found)
 }
@@ -154,9 +154,19 @@ call_member <- function(path, args) {
   call_member_in_run(path, args, session, frame)
 }
 
+# What a path names; a member that is declared only is loaded first.
+resolve_member <- function(path) {
+  for (round in seq_len(lookup_rounds)) {
+    found <- engine(.Call(wrap__member_resolve, path, frame_session_id()))
+    if (!identical(found$type, "lazy")) return(found)
+    if (!activate_load(found$load)$ran) break
+  }
+  found
+}
+
 # A person's own call: no hook, no policy, no question.
 call_member_directly <- function(path, args) {
-  found <- engine(.Call(wrap__member_resolve, path, frame_session_id()))
+  found <- resolve_member(path)
   spec <- spec_home(found$home)[[found$record]]
   problems <- engine(.Call(wrap__member_check, found$record, for_engine(args)))
   if (length(problems)) {

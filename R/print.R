@@ -104,29 +104,6 @@ print_rows <- function(x) {
 }
 
 #' @export
-print.gptr_why <- function(x, ...) {
-  if (!all(c("kind", "name", "source", "rank", "state", "file", "line", "loaded") %in% names(x))) {
-    return(NextMethod())
-  }
-  cat("<gptr_why> ", nrow(x), " record(s)\n", sep = "")
-  bearer <- paste(x$kind, x$name)
-  lines <- paste0(ifelse(x$state == "overridden", "    shadowed: ", "  "), why_lines(x))
-  for (group in unique(bearer)) {
-    cat(group, lines[bearer == group], sep = "\n")
-  }
-  invisible(x)
-}
-
-# One line a record: user, rank 3, active, ~/x/origin.R:2, loaded 2026-01-31 10:00:00
-why_lines <- function(x) {
-  vapply(seq_len(nrow(x)), function(i) {
-    where <- if (!is.na(x$file[[i]])) paste0(x$file[[i]], if (!is.na(x$line[[i]])) paste0(":", x$line[[i]]))
-    loaded <- if (!is.na(x$loaded[i])) paste("loaded", format(x$loaded[i]))
-    paste(c(x$source[[i]], paste("rank", x$rank[[i]]), x$state[[i]], where, loaded), collapse = ", ")
-  }, "")
-}
-
-#' @export
 format.gptr_prompt_view <- function(x, ...) {
   if (!is.null(x[["lines"]])) {
     return(x[["lines"]])

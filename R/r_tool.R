@@ -59,7 +59,19 @@ code_risk_facts <- function(code, envir) {
   kinds <- binding_kinds(envir, bound)
   sizes <- lapply(seq_along(bound), function(i) if (kinds[[i]] == "value") bound_bytes(bound[[i]], envir) else 0)
   facts$existing <- stats::setNames(sizes, bound)
+  facts$guard <- guard_code(code, envir)
+  if (is.null(facts$guard)) facts$calls <- lapply(facts$calls, own_function, envir = envir)
   facts
+}
+
+# A function of the user's that has the name of one that would end the session is nobody knows what, but not that one.
+own_function <- function(call, envir) {
+  if (is.null(call$fn) || !is.null(call$pkg) || !call$fn %in% guarded_names) return(call)
+  if (exists(call$fn, envir = envir, mode = "function") && !resolves_to_guarded(call$fn, envir, called = TRUE)) {
+    call["fn"] <- list(NULL)
+    call$computed <- TRUE
+  }
+  call
 }
 
 bound_bytes <- function(name, envir) estimate_bytes(get(name, envir = envir, inherits = FALSE))$bytes

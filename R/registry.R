@@ -10,7 +10,10 @@
 gptr_api <- function() {
   ready()
   structure(
-    list(version = package_version("1.0"), features = unlist(engine(.Call(wrap__engine_features, NULL)))),
+    list(
+      version = package_version("1.0"),
+      features = as.character(engine(.Call(wrap__engine_features, staging_load())))
+    ),
     class = "gptr_api"
   )
 }
@@ -39,14 +42,15 @@ gptr_api <- function() {
 gptr_register <- function(spec) {
   check_class(spec, "gptr_spec", "spec")
   ready()
-  package <- loading_package()
+  context <- call_context()
+  package <- context$package
   if (is.null(package)) {
     control_guard("gptr_register")
     no_factory("gptr_register")
   }
   source <- if (is.null(package)) "user" else paste0("plugin:", package)
   rank <- if (is.null(package)) 3L else 5L
-  id <- add_record(spec, list(source = source, rank = rank, extension = source, place = call_place(sys.call())))
+  id <- add_record(spec, list(source = source, rank = rank, extension = source, place = context$place))
   if (!is.null(package)) on_unload(package)
   remover <- function() {
     if (is.null(package)) control_guard("gptr_register")
@@ -67,17 +71,41 @@ no_factory <- function(action) {
 # Stores a spec in the engine and its closures here. Returns the record's id.
 add_record <- function(spec, origin, specs = the$specs) {
   added <- engine(.Call(wrap__registry_add, for_engine(spec), origin, fake_state(spec), FALSE))
+  if (!is.null(added$validator)) {
+    spec <- complete_spec(spec)
+    added <- engine(.Call(wrap__registry_add, for_engine(spec), origin, fake_state(spec), TRUE))
+  }
   specs[[added$id]] <- add_generated(apply_patch(spec, added$patch), added$generate)
-  the$listing <- NULL
   forget(added$released)
+  if (!added$consumed) say_unconsumed(spec$kind)
   added$id
+}
+
+# Registering what nothing reads is no error, but nobody should wait for its effect.
+say_unconsumed <- function(kind) {
+  if (kind %in% the$unconsumed) return(invisible(NULL))
+  the$unconsumed <- c(the$unconsumed, kind)
+  message <- paste0("Nothing reads records of kind ", kind, " yet: this one is kept and listed, no more.")
+  gptr_inform("unconsumed", message, kind = kind)
 }
 
 remove_record <- function(id) {
   gone <- engine(.Call(wrap__registry_remove, id))
   forget(gone$released)
-  the$listing <- NULL
   invisible(gone$removed)
+}
+
+# How often a look-up activates what it finds waiting before it gives up.
+lookup_rounds <- 10L
+
+# The record that wins: list(id, home), or NULL. What is declared only is loaded first.
+find_record <- function(kind, name, session) {
+  for (round in seq_len(lookup_rounds)) {
+    found <- engine(.Call(wrap__registry_winner, kind, name, session))
+    if (is.null(found) || identical(found$type, "record")) return(found)
+    if (!activate_load(found$load)$ran) return(NULL)
+  }
+  NULL
 }
 
 add_session_record <- function(session, spec, extension = NULL) {
@@ -97,40 +125,29 @@ fake_state <- function(spec) {
   if (is.environment(spec$log)) get0(".state", envir = spec$log, inherits = FALSE) else NULL
 }
 
-# The package whose namespace is being loaded by the code that runs now, or NULL.
-loading_package <- function() {
-  for (i in seq_len(sys.nframe())) {
-    fn <- sys.function(i)
-    if (identical(fn, loadNamespace)) {
-      package <- get0("package", envir = sys.frame(i), inherits = FALSE)
-      if (is.character(package) && !identical(package[[1L]], "gptr") && runs_in(package[[1L]], i)) return(package[[1L]])
-    }
-  }
-  NULL
-}
-
-# True when a function of the package runs above frame `i`: its .onLoad, not something the loader itself does.
-runs_in <- function(package, i) {
-  above <- seq_len(sys.nframe())
-  above <- above[above > i]
-  any(vapply(above, function(j) identical(environmentName(topenv(environment(sys.function(j)))), package), NA))
-}
-
 on_unload <- function(package) {
   on_failed_load(package)
-  if (package %in% the$unload_hooks) return(invisible(NULL))
-  the$unload_hooks <- c(the$unload_hooks, package)
-  setHook(packageEvent(package, "onUnload"), function(...) {
-    the$unload_hooks <- setdiff(the$unload_hooks, package)
-    unload_source(paste0("plugin:", package))
-  })
+  if (package %in% names(the$unload_hooks)) return(invisible(NULL))
+  # R keeps a hook over many loads and unloads.
+  the$unload_hooks[[package]] <- function(...) unload_source(paste0("plugin:", package))
+  setHook(packageEvent(package, "onUnload"), the$unload_hooks[[package]])
+}
+
+# When gptr itself goes: there is no registry to clean any more.
+drop_unload_hooks <- function() {
+  for (package in names(the$unload_hooks)) {
+    event <- packageEvent(package, "onUnload")
+    others <- Filter(function(hook) !identical(hook, the$unload_hooks[[package]]), getHook(event))
+    setHook(event, others, "replace")
+  }
 }
 
 # A namespace that never came to be leaves nothing behind: no hook of R tells of it, so its loader's own exit does.
 on_failed_load <- function(package) {
   for (i in seq_len(sys.nframe())) {
     frame <- sys.frame(i)
-    if (!identical(sys.function(i), loadNamespace) || !identical(get0("package", frame, inherits = FALSE), package)) next
+    if (!identical(sys.function(i), loadNamespace)) next
+    if (!identical(get0("package", frame, inherits = FALSE), package)) next
     if (isTRUE(frame$.gptr_watched)) return(invisible(NULL))
     frame$.gptr_watched <- TRUE
     gone <- function() if (!isNamespaceLoaded(package)) unload_source(paste0("plugin:", package))
@@ -142,15 +159,11 @@ on_failed_load <- function(package) {
 unload_source <- function(source) {
   gone <- engine(.Call(wrap__registry_unload, source))
   forget(gone$released)
-  the$listing <- NULL
+  own <- function(entry) identical(entry$origin$source, source)
+  the$loads <- Filter(Negate(own), the$loads)
+  the$activated <- Filter(Negate(own), the$activated)
+  the$states[[source]] <- NULL
   gone$count
-}
-
-call_place <- function(call) {
-  ref <- attr(call, "srcref")
-  if (is.null(ref)) return(NULL)
-  file <- get0("filename", envir = attr(ref, "srcfile"), inherits = FALSE)
-  if (!is.character(file) || !nzchar(file)) NULL else list(file = file, line = as.integer(ref[[1L]]))
 }
 
 #' List what is registered
@@ -158,9 +171,10 @@ call_place <- function(call) {
 #' @param kind `NULL` for all kinds, or a character vector of kinds.
 #' @param diagnostics `TRUE` gives the log of collisions, failures and other oddities instead (the last 1,000).
 #' @return A data frame of class `gptr_registry`, a row a record: `kind`, `name`, `source` (character), `rank`
-#'   (integer; the lowest wins), `state` (`"active"`, `"overridden"`), `tokens` (estimate of what it costs in a
-#'   request), `experimental` (logical). Records of single sessions are not listed. With `diagnostics = TRUE` one of
-#'   class `gptr_diagnostics`: `time` (POSIXct), `source`, `event`, `class`, `message`.
+#'   (integer; the lowest wins), `state` (`"active"`, `"overridden"` by another record, `"disabled"` by a filter,
+#'   `"lazy"`: declared, its code not loaded yet), `tokens` (estimate of what it costs in a request), `experimental`
+#'   (logical). Records of single sessions are not listed. With `diagnostics = TRUE` one of class `gptr_diagnostics`:
+#'   `time` (POSIXct), `source`, `event`, `class`, `message`.
 #' @section Conditions: `gptr_error_unknown_kind`, `gptr_error_invalid_argument` (`arg`).
 #' @examples
 #' gptr_registry("tool")
@@ -207,32 +221,8 @@ diagnostics_frame <- function() {
 gptr_reload <- function() {
   control_guard("gptr_reload")
   ready()
-  the$listing <- NULL
-  invisible(engine(.Call(wrap__registry_reload))$generation)
-}
-
-# Registers the built-ins, once, when the registry is first needed.
-ready <- function() {
-  if (isTRUE(the$ready)) return(invisible(NULL))
-  the$ready <- TRUE
-  for (spec in builtin_specs()) {
-    owner <- paste0("builtin:", spec$owner)
-    add_record(spec$spec, list(source = owner, rank = 6L, extension = owner))
-  }
-  invisible(NULL)
-}
-
-builtin_specs <- function() {
-  own <- function(owner, specs) lapply(specs, function(spec) list(owner = owner, spec = spec))
-  c(own("tools", c(list(r_tool()), member_specs())), own("permissions", permission_specs()))
-}
-
-# Policies that the engine decides itself: their `check` is a description, never called.
-permission_specs <- function() {
-  native <- function(call, ctx) NULL
-  list(
-    gptr_policy("mode", native, "What the mode (plan, manual, edits, auto) lets run", order = 100L),
-    gptr_policy("critical_guard", native, "Critical actions need a person", order = 300L),
-    gptr_policy("plan", native, "Plan mode runs only what is known to be read-only", order = 600L)
-  )
+  reloaded <- engine(.Call(wrap__registry_reload))
+  forget(reloaded$released)
+  move_loads(reloaded$moved)
+  invisible(reloaded$generation)
 }

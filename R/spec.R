@@ -33,9 +33,10 @@ build_spec <- function(kind, name, fields) {
 
 # Validates a spec and fills in what its kind adds: defaults, coerced values, generated functions.
 complete_spec <- function(spec) {
-  answer <- engine(.Call(wrap__spec_validate, for_engine(spec), NULL))
+  answer <- engine(.Call(wrap__spec_validate, for_engine(spec), staging_load()))
   spec <- apply_patch(spec, answer$patch)
   spec <- add_generated(spec, answer$generate)
+  if (!is.null(answer$validator)) spec <- validated_by_kind(spec, answer$validator)
   last <- names(spec) == "api_version"
   structure(c(unclass(spec)[!last], unclass(spec)[last]), class = class(spec))
 }

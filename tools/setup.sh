@@ -13,7 +13,6 @@ demo cmd R r-base-core
 demo cmd gcc r-base-dev
 demo cmd make r-base-dev
 demo cmd python3 python3
-demo pkg evaluate r-cran-evaluate
 test pkg testthat r-cran-testthat
 test pkg knitr r-cran-knitr
 test pkg withr r-cran-withr

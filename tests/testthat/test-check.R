@@ -96,7 +96,8 @@ test_that("case_102: empty input is refused by the schema, or the body copes wit
   expect_true(refused$ok)
   expect_match(refused$message, "before execute")
   expect_false(called)
-  expect_false(row_of(gptr_check(gptr_tool("chk", "d", fun = function(a = stop("no default")) a, exposure = "r")), "tool.empty_input")$ok)
+  lazy <- gptr_tool("chk", "d", fun = function(a = stop("no default")) a, exposure = "r")
+  expect_false(row_of(gptr_check(lazy), "tool.empty_input")$ok)
 })
 
 test_that("a body that leaves by a jump or an interrupt fails its row, or reaches the caller", {

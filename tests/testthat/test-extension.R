@@ -271,7 +271,8 @@ test_that("a bad file is an error of the call that names it", {
     writeLines(lines, bad)
     cond <- caught(run(fake("never"), extensions = bad))
     expect_s3_class(cond, "error")
-    expect_match(conditionMessage(cond), if (identical(lines, "stop('while reading')")) "while reading" else basename(bad), fixed = TRUE)
+    named <- if (identical(lines, "stop('while reading')")) "while reading" else basename(bad)
+    expect_match(conditionMessage(cond), named, fixed = TRUE)
   }
 })
 
@@ -317,10 +318,10 @@ test_that("a factory runs a session and calls members, and still registers", {
 
 test_that("hooks of an extension see its events alone, in its session alone", {
   heard <- character()
-  session <- load(function(gptr) gptr$on("message_end", function(event, ctx) {
-    heard <<- c(heard, event$role)
-    NULL
-  }), model = fake("one", "two"))
+  listen <- function(gptr) {
+    gptr$on("message_end", function(event, ctx) heard <<- c(heard, event$role))
+  }
+  session <- load(listen, model = fake("one", "two"))
   run(fake("other"))
   expect_identical(heard, c("user", "assistant"))
   session |> peter("again")

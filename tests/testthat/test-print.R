@@ -68,21 +68,6 @@ test_that("counts and costs have their short forms", {
   expect_identical(format_cost(c(0.01234, NA)), c("$0.0123", "unknown cost"))
 })
 
-test_that("where a thing comes from prints the winner and what it shadows", {
-  rows <- structure(
-    data.frame(kind = "tool", name = "add", source = c("user", "builtin:tools"), rank = c(3L, 6L),
-               state = c("active", "overridden"), file = c("origin.R", NA), line = c(2L, NA),
-               loaded = as.POSIXct(c("2026-01-31 10:00:00", NA), tz = "UTC")),
-    class = c("gptr_why", "gptr_listing", "data.frame")
-  )
-  expect_identical(printed(rows), c(
-    "<gptr_why> 2 record(s)", "tool add",
-    "  user, rank 3, active, origin.R:2, loaded 2026-01-31 10:00:00",
-    "    shadowed: builtin:tools, rank 6, overridden"
-  ))
-  expect_identical(printed(rows[0, ]), "<gptr_why> 0 record(s)")
-})
-
 test_that("a prompt view prints its parts with their sizes", {
   view <- structure(
     list(system = list(t0 = "Zero.", t1 = "One."), tools_json = "[]", first_message = "Hello.",

@@ -140,10 +140,12 @@ test_that("additive kinds never override and never collide", {
 
 test_that("case_39: policies are asked in the order of their numbers, then as registered", {
   asked <- character()
-  policy <- function(name, order) gptr_policy(name, function(call, ctx) {
-    asked <<- c(asked, name)
-    NULL
-  }, order = order)
+  policy <- function(name, order) {
+    gptr_policy(name, function(call, ctx) {
+      asked <<- c(asked, name)
+      NULL
+    }, order = order)
+  }
   for (p in list(policy("late", 900L), policy("middle1", 500L), policy("early", 50L), policy("middle2", 500L))) registered(p)
   run(fake(call_of("t"), "end"), tools = plain_tool("t", function(input, ctx) "x"))
   expect_identical(asked, c("early", "middle1", "middle2", "late"))
@@ -298,15 +300,17 @@ install_package <- function(name, calls, library) {
     "Author: Nobody", "Maintainer: Nobody <nobody@example.org>", "License: MIT"), file.path(dir, "DESCRIPTION"))
   writeLines("export(hello)", file.path(dir, "NAMESPACE"))
   writeLines(c("hello <- function() 'hello'", ".onLoad <- function(libname, pkgname) {", calls, "}"), file.path(dir, "R", "all.R"))
-  out <- system2(file.path(R.home("bin"), "R"), c("CMD", "INSTALL", "--no-docs", "--no-test-load", paste0("--library=", shQuote(library)),
-    shQuote(dir)), stdout = TRUE, stderr = TRUE, env = paste0("R_LIBS=", paste(.libPaths(), collapse = .Platform$path.sep)))
+  args <- c("CMD", "INSTALL", "--no-docs", "--no-test-load", paste0("--library=", shQuote(library)), shQuote(dir))
+  out <- system2(file.path(R.home("bin"), "R"), args, stdout = TRUE, stderr = TRUE,
+    env = paste0("R_LIBS=", paste(.libPaths(), collapse = .Platform$path.sep)))
   if (!is.null(attr(out, "status"))) testthat::skip(paste("R CMD INSTALL failed:", paste(out, collapse = "\n")))
 }
 
 test_that("a package that registers in .onLoad comes and goes as plugin:<package>", {
   library <- withr::local_tempdir()
   install_package("regplugin", c(
-    "  gptr::gptr_register(gptr::gptr_tool('say', 'Say', fun = function() 'from the plugin', exposure = 'r', namespace = 'regplugin'))",
+    "  gptr::gptr_register(gptr::gptr_tool('say', 'Say', fun = function() 'from the plugin', exposure = 'r',",
+    "    namespace = 'regplugin'))",
     "  gptr::gptr_register(gptr::gptr_hook('turn_start', function(event, ctx) NULL))"
   ), library)
   withr::local_libpaths(library, action = "prefix")
@@ -351,4 +355,20 @@ test_that("a plugin's r tool needs a namespace, and a failing .onLoad leaves not
   expect_error(loadNamespace("regbroken"), "namespace")
   expect_false("regbroken" %in% loadedNamespaces())
   expect_identical(nrow(rows_of("from_broken")), 0L)
+})
+test_that("case_41: a registered kind is a kind until it is removed, with its records", {
+  off <- gptr_register(gptr_spec("kind", "reg_reviewer", fields = "level", validate = function(spec) {
+    if (is.null(spec$level)) stop("needs a level")
+    spec
+  }))
+  expect_true("kind.reg_reviewer" %in% gptr_api()$features)
+  registered(gptr_spec("reg_reviewer", "strict", level = 2))
+  expect_true(rows_of("strict")$experimental)
+  cond <- caught(gptr_spec("kind", "reg_reviewer", validate = function(spec) spec))
+  cond <- caught(gptr_register(gptr_spec("kind", "reg_reviewer", validate = function(spec) spec)))
+  expect_s3_class(cond, "gptr_error_invalid_spec")
+  expect_identical(cond$field, "name")
+  expect_true(off())
+  expect_false("kind.reg_reviewer" %in% gptr_api()$features)
+  expect_s3_class(caught(gptr_registry("reg_reviewer")), "gptr_error_unknown_kind")
 })

@@ -3,6 +3,7 @@
 
 mod answer;
 mod arg;
+mod check;
 mod extension;
 mod member;
 mod provider;
@@ -16,6 +17,7 @@ use extendr_api::prelude::*;
 
 extendr_module! {
     mod gptr;
+    use check;
     use extension;
     use member;
     use provider;

@@ -1,10 +1,9 @@
-//! Members of `peter$`, and the check of specs.
+//! Members of `peter$`.
 
 use extendr_api::prelude::*;
 use gptr_engine::catalog;
 use gptr_engine::error::Error;
-use gptr_engine::run::member::Resolved;
-use gptr_engine::run::{check, member};
+use gptr_engine::run::member::{self, Resolved};
 use gptr_engine::value::json;
 
 use crate::answer::{answer, engine, guarded};
@@ -103,21 +102,6 @@ fn task_member(session: Robj, path: Robj, args: Robj, id: Robj, outer: Robj, mod
     })
 }
 
-/// A task that checks a spec; R keeps it under the record id `record`.
-#[extendr]
-fn task_check(spec: Robj, record: Robj, tokens: Robj, load: Robj) -> Robj {
-    guarded(|| {
-        let record = &arg::text(&record, "record")?;
-        let tokens = arg::flag(&tokens, "tokens")?;
-        let engine = engine();
-        let registry = match host_value(&load).as_number() {
-            Some(load) => engine.load_registry(load as u64)?,
-            None => engine.registry.scratch(),
-        };
-        Ok(handle(check::task(&engine, registry, host_value(&spec), record.to_owned(), tokens)))
-    })
-}
-
 extendr_module! {
     mod member;
     fn member_names;
@@ -127,5 +111,4 @@ extendr_module! {
     fn cut_help;
     fn member_search;
     fn task_member;
-    fn task_check;
 }

@@ -38,8 +38,8 @@ fn value_to_json(x: Robj) -> Robj {
 
 /// The R object for a JSON text, read as the arguments of a tool call are.
 #[extendr]
-fn value_from_json(text: &str) -> Robj {
-    crate::answer::guarded(|| match json_repair::read(text) {
+fn value_from_json(text: Robj) -> Robj {
+    crate::answer::guarded(|| match json_repair::read(&crate::arg::text(&text, "text")?) {
         Ok(value) => Ok(robj(&value)),
         Err(e) => Err(Error::argument_message("text", format!("`text` is {e}."))),
     })

@@ -1,6 +1,8 @@
 //! Loading an extension: what its factory registers is staged, and committed as one when it returned. A lazy extension
 //! leaves placeholders until somebody needs it.
 
+pub mod manifest;
+
 use std::any::Any;
 use std::rc::Rc;
 
@@ -413,6 +415,11 @@ pub fn current(engine: &Engine, number: u64) -> Result<(), Error> {
     Err(Error::StaleApi { plugin: load.origin.extension.clone(), generation: load.generation })
 }
 
+/// True when the version of the API meets a requirement; one that can't be read is not met.
+pub fn is_met(requires: &str) -> bool {
+    requirement::satisfies(requires, API_VERSION) == Ok(true)
+}
+
 /// Fails when the version of the API is not in the range.
 ///
 /// # Errors
@@ -422,7 +429,7 @@ pub fn require(engine: &Engine, number: u64, requires: &HostValue) -> Result<(),
     let Some(range) = requires.as_str() else {
         return Err(Error::argument("requires", "a single string", &requires.describe()));
     };
-    if requirement::satisfies(range, API_VERSION) == Ok(true) {
+    if is_met(range) {
         return Ok(());
     }
     let plugin = engine.loads.borrow().get(&number).map_or_else(String::new, |l| l.origin.extension.clone());

@@ -94,7 +94,7 @@ pub fn why(registry: &Registry, name: &str, session: Option<&str>) -> HostValue 
 }
 
 fn line_of(record: &Record) -> Option<i64> {
-    record.place.as_ref().and_then(|p| Some(i64::from(p.line?)))
+    record.place.as_ref().and_then(|p| p.line.map(i64::from))
 }
 
 struct Explained {

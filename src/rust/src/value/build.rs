@@ -167,6 +167,9 @@ unsafe fn set_names<'a>(x: SEXP, names: impl ExactSizeIterator<Item = &'a str>) 
 /// R strings hold neither NUL nor more than 2^31 - 1 bytes.
 unsafe fn charsxp(s: &str) -> SEXP {
     let clean = if s.contains('\0') { std::borrow::Cow::from(s.replace('\0', "\u{FFFD}")) } else { s.into() };
-    let kept = clean.floor_char_boundary(clean.len().min(i32::MAX as usize));
+    let mut kept = clean.len().min(i32::MAX as usize);
+    while !clean.is_char_boundary(kept) {
+        kept -= 1;
+    }
     unsafe { Rf_mkCharLenCE(clean.as_ptr().cast(), kept as i32, cetype_t::CE_UTF8) }
 }

@@ -22,8 +22,11 @@ const DEEPEST: usize = 1_000;
 /// Bit pattern of a missing `integer64`.
 const NA_LONG: i64 = i64::MIN;
 
+/// Reads the elements of a vector of so many.
+type Elements = unsafe fn(SEXP, isize) -> HostData;
+
 /// Classes of vectors whose elements mean something else than their type says, and how they are read.
-pub const CONVERTED: &[(&str, unsafe fn(SEXP, isize) -> HostData)] = &[
+pub const CONVERTED: &[(&str, Elements)] = &[
     ("factor", labels),
     ("Date", dates),
     ("POSIXct", times),

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::facts::{Call, Facts, Kind};
+use super::facts::{Arg, Call, Facts, Kind};
 use super::functions::{Row, Rule, argument, is_url, row, strictest};
 use super::risk::{Category, Flag, Risk};
 use crate::value::Value;
@@ -23,11 +23,42 @@ const MEMBER_LEVEL: u8 = 2;
 /// Functions that call what they are given, or look it up by name, the place of it, counted from 0, and the names that
 /// it goes by.
 const CALLERS: &[(usize, &[&str], &[&str])] = &[
-    (0, GIVEN, &["do.call", "match.fun", "Map", "Filter", "Reduce", "Position", "Find", "mapply", "mcmapply", "Vectorize", "Negate"]),
+    (
+        0,
+        GIVEN,
+        &[
+            "do.call",
+            "match.fun",
+            "Map",
+            "Filter",
+            "Reduce",
+            "Position",
+            "Find",
+            "mapply",
+            "mcmapply",
+            "Vectorize",
+            "Negate",
+        ],
+    ),
     (0, GIVEN, &["dev.copy", "integrate", "optimize", "optimise", "uniroot", "nlm"]),
     (0, LOOKED_UP, &["get", "get0", "mget", "dynGet", "getFunction", "getFromNamespace", "getAnywhere"]),
     (1, LOOKED_UP, &["getExportedValue"]),
-    (1, GIVEN, &["lapply", "sapply", "vapply", "rapply", "eapply", "mclapply", "optim", "parLapply", "parSapply", "clusterCall"]),
+    (
+        1,
+        GIVEN,
+        &[
+            "lapply",
+            "sapply",
+            "vapply",
+            "rapply",
+            "eapply",
+            "mclapply",
+            "optim",
+            "parLapply",
+            "parSapply",
+            "clusterCall",
+        ],
+    ),
     (2, GIVEN, &["apply", "tapply", "outer", "aggregate", "by"]),
     (3, GIVEN, &["sweep"]),
 ];
@@ -35,7 +66,18 @@ const GIVEN: &[&str] = &["FUN", "f", "what", "fun", "fn", "func", "device"];
 const LOOKED_UP: &[&str] = &["x", "name", "what"];
 
 /// Functions that give back something found under a name that is computed at run time.
-const LOOKUPS: &[&str] = &["get", "get0", "mget", "match.fun", "dynGet", "eval", "parse", "str2lang", "getExportedValue", "getFromNamespace"];
+const LOOKUPS: &[&str] = &[
+    "get",
+    "get0",
+    "mget",
+    "match.fun",
+    "dynGet",
+    "eval",
+    "parse",
+    "str2lang",
+    "getExportedValue",
+    "getFromNamespace",
+];
 
 /// From this level on a dangerous function counts whatever the code binds to its name.
 const NEVER_SHADOWED: u8 = 2;
@@ -81,7 +123,13 @@ pub fn risk_of_facts(facts: &Facts, around: &Around) -> Risk {
         let level = (around.member_level)(&member.path).unwrap_or(MEMBER_LEVEL).min(4);
         risk.members.push((member.path.clone(), level));
         let category = if level == 0 { Category::Read } else { Category::Unlisted };
-        risk.add(Flag { call: member.text.clone(), function: format!("peter${}", member.path.replace('/', "$")), level, category, path: None });
+        risk.add(Flag {
+            call: member.text.clone(),
+            function: format!("peter${}", member.path.replace('/', "$")),
+            level,
+            category,
+            path: None,
+        });
     }
     risk
 }
@@ -135,7 +183,8 @@ impl Judge<'_> {
             return;
         };
         let Some(judged) = self.judge_name(function, call) else { return };
-        let judged = SPECIAL.iter().find(|s| s.0.contains(&function)).map_or(judged, |s| (s.1)(self, call, judged, risk));
+        let judged =
+            SPECIAL.iter().find(|s| s.0.contains(&function)).map_or(judged, |s| (s.1)(self, call, judged, risk));
         let path = path_of(call, judged.1);
         let judged = with_path(call, path.as_deref(), judged);
         risk.paths.extend(path.iter().cloned());
@@ -167,7 +216,8 @@ impl Judge<'_> {
     fn with_rules(&self, function: &str, package: Option<&str>, listed: Option<&Row>) -> Judged {
         let mut judged = listed.map_or((1, Category::Unlisted), |r| (r.level, r.category));
         for rule in self.around.rules.iter().filter(|r| r.function == function) {
-            let same = rule.package.is_empty() || package.or(listed.map(|r| r.package)).is_none_or(|p| p == rule.package);
+            let same =
+                rule.package.is_empty() || package.or(listed.map(|r| r.package)).is_none_or(|p| p == rule.package);
             if same && (rule.level > judged.0 || rule.lower) {
                 judged = (rule.level.min(4), rule.category.unwrap_or(judged.1));
             }
@@ -206,7 +256,8 @@ impl Judge<'_> {
             let looked_up = arg.inside.iter().any(|n| LOOKUPS.contains(&n.as_str()));
             let by_name = matches!(function, "do.call" | "match.fun");
             let qualified = ["::", ":::"].contains(&arg.symbol.as_str());
-            if (arg.kind == Kind::Call && (looked_up || by_name) && !qualified) || (by_name && arg.kind == Kind::Other) {
+            if (arg.kind == Kind::Call && (looked_up || by_name) && !qualified) || (by_name && arg.kind == Kind::Other)
+            {
                 risk.add(flag(&call.text, function, (3, Category::Dynamic)));
             }
         }
@@ -218,7 +269,10 @@ impl Judge<'_> {
         if listed.is_none() && (looks_up || self.functions.contains(name)) {
             return;
         }
-        risk.add(flag(&call.text, name, self.with_rules(name, None, listed)));
+        // What these are given to evaluate is not seen here.
+        let evaluates = ["local", "with"].contains(&name);
+        let judged = if evaluates { (3, Category::Dynamic) } else { self.with_rules(name, None, listed) };
+        risk.add(flag(&call.text, name, judged));
     }
 }
 
@@ -242,7 +296,21 @@ const SPECIAL: &[(&[&str], Special)] = &[
     (&["options"], options),
     (&["Sys.setenv", "Sys.unsetenv"], set_environment),
     (&["Sys.getenv"], get_environment),
+    (&["local", "with"], evaluation_elsewhere),
 ];
+
+/// What binds a name where it is evaluated.
+const BINDING: &[&str] = &["<-", "=", "<<-", "for", "assign"];
+
+/// `local(x <- 1)` binds in an environment of its own; `local(x <- 1, e)` and `with(e, x <- 1)` bind in `e`.
+fn evaluation_elsewhere(_: &Judge, call: &Call, judged: Judged, _: &mut Risk) -> Judged {
+    let binds = |a: &Arg| a.inside.iter().any(|n| BINDING.contains(&n.as_str()));
+    let elsewhere = match call.function.as_deref() {
+        Some("local") => call.args.len() > 1,
+        _ => call.args.iter().any(binds),
+    };
+    if elsewhere { (judged.0.max(3), Category::Dynamic) } else { judged }
+}
 
 /// `rm(list = ls())` empties the home; removing something that exists loses it.
 fn removal(judge: &Judge, call: &Call, _: Judged, risk: &mut Risk) -> Judged {
@@ -266,7 +334,8 @@ fn removal(judge: &Judge, call: &Call, _: Judged, risk: &mut Risk) -> Judged {
 
 /// `assign("x", 1)` binds like `x <- 1`; into another environment, or under a computed name, it may overwrite anything.
 fn assignment(judge: &Judge, call: &Call, _: Judged, risk: &mut Risk) -> Judged {
-    let elsewhere = call.args.iter().any(|a| ["envir", "pos", "inherits"].contains(&a.name.as_str())) || call.args.len() > 2;
+    let elsewhere =
+        call.args.iter().any(|a| ["envir", "pos", "inherits"].contains(&a.name.as_str())) || call.args.len() > 2;
     match argument(&call.args, "x", 1).map(|a| a.strings.as_slice()) {
         Some([name]) if !elsewhere => (judge.note_binding(name, risk), Category::ObjectWrite),
         _ => (2, Category::ObjectWrite),
@@ -310,7 +379,8 @@ fn with_path(call: &Call, path: Option<&str>, judged: Judged) -> Judged {
     if writes && call.args.iter().flat_map(|a| &a.strings).any(steers) {
         return (4, Category::Control);
     }
-    let keys = path.map(file_name).is_some_and(|f| KEY_FILES.contains(&f) || f.starts_with(".env.") || f.ends_with(".pem"));
+    let keys =
+        path.map(file_name).is_some_and(|f| KEY_FILES.contains(&f) || f.starts_with(".env.") || f.ends_with(".pem"));
     if keys && judged.1 == Category::Read { (2, Category::Secret) } else { judged }
 }
 
@@ -322,14 +392,27 @@ fn file_name(path: &str) -> &str {
 fn path_of(call: &Call, category: Category) -> Option<String> {
     const FILES: [Category; 4] = [Category::Read, Category::FileWrite, Category::FileDelete, Category::Control];
     const READERS: [&str; 13] = [
-        "readLines", "readRDS", "scan", "read.csv", "read.csv2", "read.table", "read.delim", "read.delim2", "read.fwf", "read.dcf", "file",
-        "readBin", "load",
+        "readLines",
+        "readRDS",
+        "scan",
+        "read.csv",
+        "read.csv2",
+        "read.table",
+        "read.delim",
+        "read.delim2",
+        "read.fwf",
+        "read.dcf",
+        "file",
+        "readBin",
+        "load",
     ];
     let reader = call.function.as_deref().is_some_and(|f| READERS.contains(&f));
     if !FILES.contains(&category) || (category == Category::Read && !reader) {
         return None;
     }
-    let named = ["file", "con", "path", "description", "x", "filename"].iter().find_map(|n| call.args.iter().find(|a| a.name == *n));
+    let named = ["file", "con", "path", "description", "x", "filename"]
+        .iter()
+        .find_map(|n| call.args.iter().find(|a| a.name == *n));
     let any = call.args.iter().find(|a| a.kind == Kind::Strings && a.name.is_empty());
     let text = named.filter(|a| a.kind == Kind::Strings).or(any)?.strings.first()?;
     (!text.is_empty() && !is_url(text)).then(|| text.clone())

@@ -97,7 +97,14 @@ fn h34_other_ways_to_call_a_function_are_seen() {
     ] {
         assert_eq!(risk(code).level, 3, "{code}");
     }
-    for code in ["do.call(rbind, parts)", "lapply(1:3, function(i) i^2)", "lm(y ~ load + source, d)", "lapply(x, cat)", "Reduce(`+`, x)", "aggregate(x = d, by = g, FUN = mean)"] {
+    for code in [
+        "do.call(rbind, parts)",
+        "lapply(1:3, function(i) i^2)",
+        "lm(y ~ load + source, d)",
+        "lapply(x, cat)",
+        "Reduce(`+`, x)",
+        "aggregate(x = d, by = g, FUN = mean)",
+    ] {
         assert_eq!(risk(code).level, 0, "{code}");
     }
 }
@@ -160,7 +167,8 @@ fn members_have_their_own_level_else_2() {
 
 #[test]
 fn rules_raise_levels_and_lower_them_only_when_they_say_so() {
-    let rule = |level, lower| Rule { package: String::new(), function: "nosuchfn".into(), level, category: None, lower };
+    let rule =
+        |level, lower| Rule { package: String::new(), function: "nosuchfn".into(), level, category: None, lower };
     let of = |rules: &[Rule]| {
         let around = Around { existing: &|_| None, member_level: &|_| None, rules };
         risk_of_code(&facts_of("nosuchfn(1)"), &around).level
@@ -173,11 +181,28 @@ fn rules_raise_levels_and_lower_them_only_when_they_say_so() {
 #[test]
 fn plan_mode_runs_what_is_known_to_read_and_binding_names() {
     let home = [("x", 8.0)];
-    for code in ["mean(1)", "x <- 1", "x[1] <- 2", "names(x) <- \"a\"", "fit <- lm(mpg ~ wt, mtcars)", "for (i in 1:3) print(i)", "1 +"] {
+    for code in [
+        "mean(1)",
+        "x <- 1",
+        "x[1] <- 2",
+        "names(x) <- \"a\"",
+        "fit <- lm(mpg ~ wt, mtcars)",
+        "for (i in 1:3) print(i)",
+        "1 +",
+    ] {
         let risk = risk_in(code, &home);
         assert!(opinion(Mode::Plan, Action::Code, risk.level, Some(&risk)).is_none(), "{code}: {}", risk.doubts());
     }
-    for code in ["x <<- 1", "x$y <- 1", "nosuchfn(1)", "f()()", "unlink(\"a\")", "assign(\"x\", 1)", "peter$nope(1)", "sapply(files, unlink)"] {
+    for code in [
+        "x <<- 1",
+        "x$y <- 1",
+        "nosuchfn(1)",
+        "f()()",
+        "unlink(\"a\")",
+        "assign(\"x\", 1)",
+        "peter$nope(1)",
+        "sapply(files, unlink)",
+    ] {
         let risk = risk_in(code, &home);
         let said = opinion(Mode::Plan, Action::Code, risk.level, Some(&risk)).unwrap();
         assert_eq!(said.says, crate::gate::lattice::Says::Decision(Decision::Deny), "{code}");
@@ -190,7 +215,13 @@ fn code_that_does_not_parse_has_no_risk_and_facts_that_are_none_have_the_most() 
     let broken = risk("1 +");
     assert!(broken.level == 0 && broken.parse_error.is_some());
     let around = Around { existing: &|_| None, member_level: &|_| None, rules: &[] };
-    for bad in [json!(null), json!({}), json!({"calls": []}), json!("x"), json!({"parse_error": null, "calls": [{"fn": "a"}], "assigns": [], "functions": [], "constants": [], "symbols": [], "members": []})] {
+    for bad in [
+        json!(null),
+        json!({}),
+        json!({"calls": []}),
+        json!("x"),
+        json!({"parse_error": null, "calls": [{"fn": "a"}], "assigns": [], "functions": [], "constants": [], "symbols": [], "members": []}),
+    ] {
         let risk = risk_of_code(&bad, &around);
         assert!(risk.level == 3 && !risk.known_read_only(), "{bad}");
     }
@@ -200,7 +231,19 @@ fn code_that_does_not_parse_has_no_risk_and_facts_that_are_none_have_the_most() 
 fn the_json_form_has_the_fields_of_the_printed_risk() {
     let json = risk_in("x <- 1", &[("x", 56.0)]).to_json();
     assert_eq!(json["label"], "mutating");
-    assert_eq!(json["flagged"][0], json!({"call": "x <- 1", "fn": "<-", "level": 2, "category": "object_write", "path": null}));
+    assert_eq!(
+        json["flagged"][0],
+        json!({"call": "x <- 1", "fn": "<-", "level": 2, "category": "object_write", "path": null})
+    );
     assert_eq!(json["sizes"], json!({"x": 56.0}));
     assert_eq!(risk("write.csv(d, \"out.csv\")").flagged[0].path.as_deref(), Some("out.csv"));
+}
+
+#[test]
+fn code_that_binds_in_an_environment_it_is_given_is_as_dynamic_as_eval() {
+    assert_eq!(risk("local(x <- 1)").level, 0);
+    assert_eq!(risk("with(d, mean(x))").level, 0);
+    for code in ["local(x <- 1, e)", "with(e, x <- 1)", "do.call(\"local\", list(a, e))"] {
+        assert!(risk(code).level == 3 && risk(code).is_dynamic(), "{code}");
+    }
 }

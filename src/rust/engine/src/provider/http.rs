@@ -57,6 +57,8 @@ impl std::fmt::Debug for HttpRequest {
 /// Limits of a request; there is no total one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Timeouts {
+    /// Of connecting, TLS included.
+    pub connect: Duration,
     /// From sending to the first event; comments of a waiting host do not count as one.
     pub first_byte: Duration,
     /// Silence after that.
@@ -65,15 +67,13 @@ pub struct Timeouts {
 
 impl Default for Timeouts {
     fn default() -> Self {
-        Timeouts { first_byte: Duration::from_secs(120), idle: Duration::from_secs(90) }
+        Timeouts { connect: Duration::from_secs(20), first_byte: Duration::from_secs(120), idle: Duration::from_secs(90) }
     }
 }
 
 /// What holds for all requests of a client. The environment is never read.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Settings {
-    /// Limit of connecting, TLS included.
-    pub connect: Duration,
     /// Proxy for http addresses.
     pub http_proxy: Option<String>,
     /// Proxy for https addresses.
@@ -84,24 +84,19 @@ pub struct Settings {
     pub extra_ca: Option<Vec<u8>>,
 }
 
-impl Default for Settings {
-    fn default() -> Self {
-        Settings {
-            connect: Duration::from_secs(20),
-            http_proxy: None,
-            https_proxy: None,
-            no_proxy: String::new(),
-            extra_ca: None,
-        }
-    }
-}
-
 /// Sends requests; clones share connections.
 #[derive(Clone)]
 pub struct Client {
     runtime: Runtime,
     settings: Arc<Settings>,
-    pool: Arc<Mutex<Option<(Generation, reqwest::Client)>>>,
+    pool: Arc<Mutex<Option<Pool>>>,
+}
+
+/// Open connections, of one runtime, made within one limit.
+struct Pool {
+    generation: Generation,
+    connect: Duration,
+    client: reqwest::Client,
 }
 
 /// The head of a response, once it is there.
@@ -134,8 +129,7 @@ impl Client {
         let head = Arc::new(OnceLock::new());
         let cancel = CancellationToken::new();
         let exchange = Exchange {
-            client: self.connected(),
-            connect: self.settings.connect,
+            client: self.connected(timeouts.connect),
             timeouts,
             redactor: with_secrets(redactor, &request),
             request,
@@ -154,20 +148,20 @@ impl Client {
         }
     }
 
-    /// The connection pool of the present runtime. It is built on the host's thread, since looking up the system's
-    /// certificates may read the environment.
-    fn connected(&self) -> Result<reqwest::Client, Error> {
+    /// The connection pool of the present runtime; one with another limit of connecting takes its place. It is built on
+    /// the host's thread, since looking up the system's certificates may read the environment.
+    fn connected(&self, connect: Duration) -> Result<reqwest::Client, Error> {
         let generation = self.runtime.generation()?;
         let mut pool = self.pool.lock();
-        if let Some((_, client)) = pool.as_ref().filter(|(g, _)| *g == generation) {
-            return Ok(client.clone());
+        if let Some(pool) = pool.as_ref().filter(|p| p.generation == generation && p.connect == connect) {
+            return Ok(pool.client.clone());
         }
         // The locks of the parent's pool may never open in a forked child: it is leaked like its runtime.
-        if let Some(parents) = pool.take_if(|(g, _)| !g.is_of_this_process()) {
+        if let Some(parents) = pool.take_if(|p| !p.generation.is_of_this_process()) {
             std::mem::forget(parents);
         }
-        let client = build(&self.settings)?;
-        *pool = Some((generation, client.clone()));
+        let client = build(&self.settings, connect)?;
+        *pool = Some(Pool { generation, connect, client: client.clone() });
         Ok(client)
     }
 }
@@ -183,7 +177,7 @@ fn with_secrets(redactor: &Redactor, request: &HttpRequest) -> Redactor {
     redactor
 }
 
-fn build(settings: &Settings) -> Result<reqwest::Client, Error> {
+fn build(settings: &Settings, connect: Duration) -> Result<reqwest::Client, Error> {
     if rustls::crypto::CryptoProvider::get_default().is_none() {
         // Losing a race against another thread leaves a provider in place too.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -192,7 +186,7 @@ fn build(settings: &Settings) -> Result<reqwest::Client, Error> {
         .user_agent(concat!("gptr/", env!("CARGO_PKG_VERSION")))
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())
-        .connect_timeout(settings.connect)
+        .connect_timeout(connect)
         .pool_idle_timeout(POOL_IDLE)
         .tcp_nodelay(true)
         .gzip(true)

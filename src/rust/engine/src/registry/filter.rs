@@ -144,7 +144,7 @@ impl Effective {
     pub fn hits(&self, record: &Record) -> impl Iterator<Item = (Aim, Scope)> {
         let immune = IMMUNE.contains(&record.source.as_str());
         let decides = decides(record);
-        self.aimed(record).filter(move |(_, scope)| !immune && !(decides && *scope == Scope::Project))
+        self.aimed(record).filter(move |(_, scope)| !(immune || decides && *scope == Scope::Project))
     }
 
     /// The filters of a project that don't reach the record.

@@ -17,6 +17,9 @@ use crate::reply::{Exit, HostReply};
 use crate::schema::Schema;
 use crate::value::{HostValue, Value, json};
 
+/// The sources of the policies that are decided here; the host's `check` of such a record is never called.
+const NATIVE_POLICIES: [&str; 2] = ["builtin:permissions", "builtin:plan"];
+
 /// Lines of code that a question shows.
 const SHOWN_LINES: usize = 20;
 
@@ -40,6 +43,8 @@ pub enum Asked {
     Invalid(String),
     /// It does not run; the text of the error result.
     Denied(String),
+    /// It can't be run, whoever approves it; the text of the error result.
+    Guarded(String),
     /// It does not run and neither does the rest: nobody could approve.
     Stop(String, Box<Error>),
 }
@@ -52,6 +57,13 @@ pub struct Assessed {
     /// The level.
     pub level: u8,
     code: Option<Risk>,
+    guard: Option<String>,
+}
+
+impl Assessed {
+    fn at(level: u8) -> Self {
+        Assessed { input: Value::Null, level, code: None, guard: None }
+    }
 }
 
 impl Gate<'_> {
@@ -80,7 +92,10 @@ impl Gate<'_> {
                 return Asked::Denied(text);
             }
             if let Some(problem) = problem(self.schema, round.input()) {
-                let text = format!("Invalid arguments for {}: {problem} (as policy '{modifier}' changed them)", self.record.key);
+                let text = format!(
+                    "Invalid arguments for {}: {problem} (as policy '{modifier}' changed them)",
+                    self.record.key
+                );
                 return Asked::Invalid(text);
             }
             assessed = self.assess(round.input(), None).await;
@@ -101,11 +116,10 @@ impl Gate<'_> {
         if let Some(known) = known.filter(|k| k.input == *input) {
             return known;
         }
-        let (level, code) = self.judge(input).await;
-        Assessed { input: input.clone(), level, code }
+        Assessed { input: input.clone(), ..self.judge(input).await }
     }
 
-    async fn judge(&self, input: &Value) -> (u8, Option<Risk>) {
+    async fn judge(&self, input: &Value) -> Assessed {
         if self.record.has_function("risk") {
             let args = vec![input.clone()];
             let reply = self.scene.consult(self.record, "risk", Role::Risk, Some(&self.request.id), args).await;
@@ -113,22 +127,25 @@ impl Gate<'_> {
         }
         let hints = self.record.spec.field("annotations");
         let read_only = hints.and_then(|a| a.field("read_only")).and_then(HostValue::as_flag) == Some(true);
-        (if read_only { 0 } else { 2 }, None)
+        Assessed::at(if read_only { 0 } else { 2 })
     }
 
-    fn read_risk(&self, reply: &HostReply) -> (u8, Option<Risk>) {
+    fn read_risk(&self, reply: &HostReply) -> Assessed {
         if is_evaluator(self.record) {
-            let Some(facts) = reply.result().ok().and_then(|v| v.to_json().ok()) else { return (risk::UNKNOWN, None) };
+            let Some(facts) = reply.result().ok().and_then(|v| v.to_json().ok()) else {
+                return Assessed::at(risk::UNKNOWN);
+            };
             let existing = |name: &str| facts.get("existing")?.get(name)?.as_f64();
             let around = Around { existing: &existing, member_level: &|path| self.member_level(path), rules: &[] };
             let risk = risk_of_code(&facts, &around);
-            return (risk.level, Some(risk));
+            let guard = facts.get("guard").and_then(Value::as_str).map(str::to_owned);
+            return Assessed { code: Some(risk.clone()), guard, ..Assessed::at(risk.level) };
         }
         let (level, problem) = risk::level_of(reply);
         if let Some(problem) = problem {
             self.scene.diagnose(&self.record.extension, "risk", "malformed_answer", &problem);
         }
-        (level, None)
+        Assessed::at(level)
     }
 
     /// The level of a `peter$` member that code calls: 0 for read-only ones.
@@ -140,7 +157,7 @@ impl Gate<'_> {
     }
 
     async fn ask_policy(&self, policy: &Record, round: &mut Round, assessed: &Assessed) {
-        if policy.source.starts_with("builtin:permissions") {
+        if NATIVE_POLICIES.contains(&policy.source.as_str()) {
             let silent = self.scene.session.state.borrow().settings.unsafe_no_permissions;
             return round.opinion(&policy.key, if silent { None } else { self.builtin_opinion(&policy.key, assessed) });
         }
@@ -187,6 +204,10 @@ impl Gate<'_> {
             Decision::Allow => Asked::Run(verdict.input),
             Decision::Ask if self.was_approved(assessed) => Asked::Run(verdict.input),
             Decision::Deny => Asked::Denied(denied(Refusal::Policy, &verdict.reason)),
+            // Nobody is asked about what can't run anyway.
+            Decision::Ask | Decision::AskHuman if assessed.guard.is_some() => {
+                Asked::Guarded(assessed.guard.clone().unwrap_or_default())
+            }
             Decision::Ask | Decision::AskHuman => self.question(verdict, assessed).await,
         }
     }

@@ -337,7 +337,7 @@ impl Scene {
             compat: endpoint.compat.clone(),
         };
         let reader = Box::new(Reader::new(options));
-        let timeouts = Timeouts { first_byte: first_byte.max(connect), idle };
+        let timeouts = Timeouts { connect, first_byte, idle };
         let redactor = self.engine.redactor.borrow().clone();
         self.engine.client.send(endpoint.request(body), reader, timeouts, &redactor)
     }

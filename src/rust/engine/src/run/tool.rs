@@ -166,6 +166,10 @@ impl Scene {
             Asked::Run(input) => input,
             Asked::Invalid(text) => return Finished::refused(key, "invalid", text),
             Asked::Denied(text) => return Finished::refused(key, "denied", text),
+            Asked::Guarded(text) => {
+                let text = format!("{text}\n[status: blocked; nothing was evaluated]");
+                return Finished::refused(key, "blocked", text);
+            }
             Asked::Stop(text, error) => {
                 return Finished { stop: Some(*error), ..Finished::refused(key, "denied", text) };
             }
@@ -288,7 +292,9 @@ impl Scene {
             })
         };
         let Some(Answer::Patched(patched)) = self.answer("tool_result", payload).await else { return };
-        if let Some(content) = crate::hook::patch::blocks(&patched["content"]).filter(|_| patched["content"] != json!(content)) {
+        if let Some(content) =
+            crate::hook::patch::blocks(&patched["content"]).filter(|_| patched["content"] != json!(content))
+        {
             finished.result.content = content;
         }
         if let Some(details) = patched["details"].as_object() {

@@ -27,7 +27,6 @@ const TAIL_WAIT: Duration = Duration::from_secs(2);
 /// All that one request needs.
 pub(super) struct Exchange {
     pub(super) client: Result<reqwest::Client, Error>,
-    pub(super) connect: Duration,
     pub(super) timeouts: Timeouts,
     pub(super) redactor: Redactor,
     pub(super) request: HttpRequest,
@@ -188,7 +187,7 @@ impl Exchange {
 
     fn unreachable(&self, error: &reqwest::Error) -> Failure {
         if error.is_connect() && error.is_timeout() {
-            return failure::timeout(FailureClass::TimeoutConnect, self.connect);
+            return failure::timeout(FailureClass::TimeoutConnect, self.timeouts.connect);
         }
         let what = if error.is_connect() { "could not connect to" } else { "the connection failed to" };
         failure::network(&format!("{what} {}: {}", origin(&self.request.url), reason(error)))

@@ -486,7 +486,7 @@ fn experimental_kinds() -> Vec<Kind> {
         )
         .unread()
         .ordered(),
-        kind("service", [any_fn("fun").required()]).unread(),
+        kind("service", [any_fn("fun").required()]),
         kind(
             "renderer",
             [function("render", &["entry", "width", "ctx"]).required(), function("doc", &["entry", "format"])],
@@ -525,7 +525,7 @@ mod tests {
 
     #[test]
     fn kinds_that_something_reads_are_marked() {
-        let read = "context_block guidance hook kind policy prompt_section provider tool";
+        let read = "context_block guidance hook kind policy prompt_section provider service tool";
         assert_eq!(names(|k| k.consumed).join(" "), read);
     }
 

@@ -560,7 +560,7 @@ fn an_invalid_spec_of_a_validator_passes_through() {
 
 #[test]
 fn case_26_names_with_a_trailing_newline_or_worse_are_refused_by_every_kind_with_a_pattern() {
-    let named: [(&str, &str, Vec<(&str, HostValue)>); 8] = [
+    let named: [(&str, &str, Vec<(&str, HostValue)>); 7] = [
         ("provider", "corp", vec![("api", "x".into())]),
         ("tool", "add", vec![("description", "d".into()), ("execute", f(&["input", "ctx"]))]),
         ("skill", "stats", vec![("description", "d".into())]),
@@ -568,7 +568,6 @@ fn case_26_names_with_a_trailing_newline_or_worse_are_refused_by_every_kind_with
         ("setting", "panel.size", vec![]),
         ("env_alias", "TOKEN", vec![("aliases", "t".into())]),
         ("kind", "reviewer", vec![("validate", f(&["spec"]))]),
-        ("model", "corp/large", vec![]),
     ];
     for (kind, name, fields) in named {
         assert!(try_spec(kind, name, &fields).is_ok(), "{kind}");

@@ -1,5 +1,6 @@
 # Lints the R code: a name that two files of R/ define (the later one wins, silently), functions that are called but
-# defined nowhere, and lintr over the package and its scripts where lintr is installed. Any finding is an error.
+# defined nowhere, folders that would not get into the package, and lintr over the package and its scripts where lintr is
+# installed. Any finding is an error.
 
 # The names that a file defines at its top level.
 defined_in <- function(file) {
@@ -27,7 +28,14 @@ not_defined <- function(folder) {
   grep("no visible global function", notes, value = TRUE)
 }
 
-found <- c(defined_twice("R"), not_defined("R"))
+# Folders that R CMD build leaves out of the package without a word.
+not_packaged <- function(folder) {
+  dirs <- list.dirs(folder)
+  left_out <- dirs[grepl("^(check|chm|.*[Oo]ld|.*[.]Rcheck)$", basename(dirs))]
+  if (length(left_out)) paste0(left_out, ": R CMD build leaves out folders of this name")
+}
+
+found <- c(defined_twice("R"), not_defined("R"), not_packaged("src"))
 if (length(found)) writeLines(found)
 count <- length(found)
 if (requireNamespace("lintr", quietly = TRUE)) {

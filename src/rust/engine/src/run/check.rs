@@ -1,5 +1,7 @@
 //! The conformance checks behind `gptr_check()`: a row a promise, kept or not.
 
+// Beside this file, not in a folder `check`: R CMD build leaves folders of that name out.
+#[path = "check_backend.rs"]
 mod backend;
 
 use std::rc::Rc;

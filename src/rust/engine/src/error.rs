@@ -131,10 +131,9 @@ impl Error {
                 vec!["unknown_kind".into(), "invalid_spec".into()],
                 json!({"kind": kind, "name": "?", "field": "kind", "problem": "is not a registered kind"}),
             ),
-            Error::ApiVersion { plugin, required, available } => (
-                one("api_version"),
-                json!({"plugin": plugin, "required": required, "available": available}),
-            ),
+            Error::ApiVersion { plugin, required, available } => {
+                (one("api_version"), json!({"plugin": plugin, "required": required, "available": available}))
+            }
             Error::StaleApi { plugin, generation } => {
                 (one("stale_api"), json!({"plugin": plugin, "generation": generation}))
             }
@@ -144,10 +143,9 @@ impl Error {
             Error::NotAvailable { member, provided_by } => {
                 (one("not_available"), json!({"member": member, "provided_by": provided_by}))
             }
-            Error::Permission { action, tool, risk, how_to_allow, .. } => (
-                one("permission"),
-                json!({"action": action, "tool": tool, "risk": risk, "how_to_allow": how_to_allow}),
-            ),
+            Error::Permission { action, tool, risk, how_to_allow, .. } => {
+                (one("permission"), json!({"action": action, "tool": tool, "risk": risk, "how_to_allow": how_to_allow}))
+            }
             Error::Tool { tool, status, .. } => (one("tool"), json!({"tool": tool, "status": status})),
             Error::Extension { extension, parent, .. } => (
                 one("extension"),
@@ -157,10 +155,9 @@ impl Error {
             Error::MaxTurns { max_turns, session } => {
                 (one("max_turns"), json!({"max_turns": max_turns, "session": session}))
             }
-            Error::Budget { kind, budget, used, .. } => (
-                vec![format!("budget_{kind}"), "budget".into()],
-                json!({"kind": kind, "budget": budget, "used": used}),
-            ),
+            Error::Budget { kind, budget, used, .. } => {
+                (vec![format!("budget_{kind}"), "budget".into()], json!({"kind": kind, "budget": budget, "used": used}))
+            }
             Error::NoKey { provider, variables, .. } => {
                 (one("no_key"), json!({"provider": provider, "variables": variables}))
             }
@@ -171,7 +168,9 @@ impl Error {
                 vec!["invalid_identifier".into(), "invalid_argument".into()],
                 json!({"arg": arg, "class": class, "candidates": candidates}),
             ),
-            Error::Provider { provider, model, failure } => (provider_classes(failure.class), provider_fields(provider, model, failure)),
+            Error::Provider { provider, model, failure } => {
+                (provider_classes(failure.class), provider_fields(provider, model, failure))
+            }
             Error::Internal { detail } => (one("internal"), json!({"detail": detail})),
         }
     }

@@ -211,7 +211,11 @@ impl Role {
         match self {
             Role::Hook { semantics: Semantics::Patch, fail_closed: true } => Meaning::FailRequest,
             Role::Hook { fail_closed, .. } | Role::Matcher { fail_closed } => {
-                if fail_closed { Meaning::Deny } else { Meaning::Skip }
+                if fail_closed {
+                    Meaning::Deny
+                } else {
+                    Meaning::Skip
+                }
             }
             _ => self.row().map_or(Meaning::FailCall, |r| r.2),
         }

@@ -339,11 +339,7 @@ impl Task {
     where
         F: Future<Output = Result<Value, Error>> + 'static,
     {
-        let shared = Rc::new(Shared {
-            steps: RefCell::default(),
-            replies: RefCell::default(),
-            next_id: Cell::new(0),
-        });
+        let shared = Rc::new(Shared { steps: RefCell::default(), replies: RefCell::default(), next_id: Cell::new(0) });
         let host = Host { shared, signal: Signal::default() };
         let waker = Arc::new(TaskWaker { ready: AtomicBool::new(true), bell: bell.clone() });
         Task { future: Some(Box::pin(start(host.clone()))), outcome: None, host, waker, open: Vec::new() }

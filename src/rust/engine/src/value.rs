@@ -361,14 +361,22 @@ mod tests {
         assert_eq!(v.to_json().map_err(|e| e.path), Err("a[[1]]$f".into()));
         let nan = HostValue::named([("x", HostValue::from(f64::NAN))]);
         assert_eq!(nan.to_json().map_err(|e| e.path), Err("x".into()));
-        let mixed = HostValue { data: HostData::List(vec![1.into(), 2.into()]), names: Some(vec!["a".into(), "".into()]), class: vec![] };
+        let mixed = HostValue {
+            data: HostData::List(vec![1.into(), 2.into()]),
+            names: Some(vec!["a".into(), "".into()]),
+            class: vec![],
+        };
         assert!(mixed.to_json().is_err());
         assert!(HostValue::named([("a", 1.into()), ("a", 2.into())]).to_json().is_err());
     }
 
     #[test]
     fn na_is_null_and_named_vectors_are_objects() {
-        let v = HostValue { data: HostData::Double(vec![Some(1.0), None]), names: Some(vec!["a".into(), "b".into()]), class: vec![] };
+        let v = HostValue {
+            data: HostData::Double(vec![Some(1.0), None]),
+            names: Some(vec!["a".into(), "b".into()]),
+            class: vec![],
+        };
         assert_eq!(v.to_json(), Ok(json!({"a": 1, "b": null})));
         assert_eq!(HostValue::named::<String>([]).to_json(), Ok(json!({})));
         assert_eq!(HostValue::list([]).to_json(), Ok(json!([])));

@@ -26,13 +26,8 @@ const NA_LONG: i64 = i64::MIN;
 type Elements = unsafe fn(SEXP, isize) -> HostData;
 
 /// Classes of vectors whose elements mean something else than their type says, and how they are read.
-pub const CONVERTED: &[(&str, Elements)] = &[
-    ("factor", labels),
-    ("Date", dates),
-    ("POSIXct", times),
-    ("difftime", seconds),
-    ("integer64", longs),
-];
+pub const CONVERTED: &[(&str, Elements)] =
+    &[("factor", labels), ("Date", dates), ("POSIXct", times), ("difftime", seconds), ("integer64", longs)];
 
 // R's API that extendr's declarations lack.
 #[allow(improper_ctypes, reason = "SEXP is a pointer that only R looks behind")]
@@ -81,7 +76,9 @@ impl Reader {
             match TYPEOF(x) {
                 SEXPTYPE::NILSXP => HostValue::null(),
                 SEXPTYPE::CLOSXP => with_class(HostData::Function(formals(get_closure_formals(x))), x),
-                SEXPTYPE::BUILTINSXP | SEXPTYPE::SPECIALSXP => HostData::Function(Signature::new([("...", true)])).into(),
+                SEXPTYPE::BUILTINSXP | SEXPTYPE::SPECIALSXP => {
+                    HostData::Function(Signature::new([("...", true)])).into()
+                }
                 SEXPTYPE::SYMSXP => HostData::Symbol(string(PRINTNAME(x)).unwrap_or_default()).into(),
                 SEXPTYPE::LANGSXP => with_class(HostData::Call(called_name(x)), x),
                 kind if is_vector(kind) && !bool::from(Rf_isS4(x)) => self.vector(x, kind, depth),
@@ -184,7 +181,11 @@ unsafe fn base64(x: SEXP, n: isize) -> String {
 /// An element of an integer or double vector.
 unsafe fn number(x: SEXP, i: isize) -> Option<f64> {
     unsafe {
-        if TYPEOF(x) == SEXPTYPE::INTSXP { integer(INTEGER_ELT(x, i)).map(|i| i as f64) } else { double(REAL_ELT(x, i)) }
+        if TYPEOF(x) == SEXPTYPE::INTSXP {
+            integer(INTEGER_ELT(x, i)).map(|i| i as f64)
+        } else {
+            double(REAL_ELT(x, i))
+        }
     }
 }
 
@@ -270,7 +271,11 @@ unsafe fn formals(mut pairs: SEXP) -> Signature {
 unsafe fn called_name(call: SEXP) -> String {
     unsafe {
         let function = extendr_ffi::CAR(call);
-        if TYPEOF(function) == SEXPTYPE::SYMSXP { string(PRINTNAME(function)).unwrap_or_default() } else { String::new() }
+        if TYPEOF(function) == SEXPTYPE::SYMSXP {
+            string(PRINTNAME(function)).unwrap_or_default()
+        } else {
+            String::new()
+        }
     }
 }
 

@@ -141,7 +141,13 @@ fn call(value: &Value) -> Option<Call> {
         return None;
     }
     let args = list(value, "args")?.iter().map(arg).collect::<Option<_>>()?;
-    Some(Call { function, package: text(value, "pkg"), text: text(value, "call")?, args, local: flag(value, "formal")? })
+    Some(Call {
+        function,
+        package: text(value, "pkg"),
+        text: text(value, "call")?,
+        args,
+        local: flag(value, "formal")?,
+    })
 }
 
 fn arg(value: &Value) -> Option<Arg> {
@@ -168,7 +174,12 @@ fn arg(value: &Value) -> Option<Arg> {
 
 fn assign(value: &Value) -> Option<Assign> {
     let how = text(value, "how")?;
-    Some(Assign { name: text(value, "name")?, super_assign: how == "super", home: flag(value, "home")?, text: text(value, "call")? })
+    Some(Assign {
+        name: text(value, "name")?,
+        super_assign: how == "super",
+        home: flag(value, "home")?,
+        text: text(value, "call")?,
+    })
 }
 
 fn member(value: &Value) -> Option<Member> {

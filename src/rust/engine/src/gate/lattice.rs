@@ -89,7 +89,11 @@ pub fn normalise(name: &str, reply: &HostReply) -> Normalised {
         Err(failed) => {
             let reason = format!("policy '{name}' failed: {}", failed.message);
             let abort = Role::Policy.consequence(failed.exit).abort;
-            return Normalised { opinion: Some(Opinion::new(Decision::Deny, reason)), fault: Some((failed.class, failed.message)), abort };
+            return Normalised {
+                opinion: Some(Opinion::new(Decision::Deny, reason)),
+                fault: Some((failed.class, failed.message)),
+                abort,
+            };
         }
     };
     match read(name, value) {
@@ -182,7 +186,15 @@ pub struct Round {
 impl Round {
     /// Begins with the first pass.
     pub fn new(input: Value, guards: Guards) -> Self {
-        Round { guards, input, second: false, modified: false, given: Vec::new(), diagnostics: Vec::new(), abort: false }
+        Round {
+            guards,
+            input,
+            second: false,
+            modified: false,
+            given: Vec::new(),
+            diagnostics: Vec::new(),
+            abort: false,
+        }
     }
 
     /// The input as the next policy sees it.
@@ -256,7 +268,8 @@ impl Round {
         let decision = counted.iter().map(|c| c.1).max().unwrap_or(Decision::Allow);
         let strictest = || counted.iter().filter(|c| c.1 == decision);
         let mut seen = BTreeSet::new();
-        let reasons: Vec<String> = strictest().map(|c| c.2).filter(|r| !r.is_empty() && seen.insert(*r)).map(str::to_owned).collect();
+        let reasons: Vec<String> =
+            strictest().map(|c| c.2).filter(|r| !r.is_empty() && seen.insert(*r)).map(str::to_owned).collect();
         let first = strictest().next();
         Verdict {
             decision,

@@ -42,7 +42,10 @@ fn no_opinion_at_all_allows() {
 
 #[test]
 fn the_strictest_wins_and_the_earliest_reason_of_it() {
-    let v = decide(guarded(), &[word("allow", "a"), word("ask", "b"), word("deny", "c"), word("deny", "d"), word("ask_human", "e")]);
+    let v = decide(
+        guarded(),
+        &[word("allow", "a"), word("ask", "b"), word("deny", "c"), word("deny", "d"), word("ask_human", "e")],
+    );
     assert_eq!((v.decision, v.reason.as_str(), v.policy.as_deref()), (Decision::Deny, "c", Some("p2")));
     assert_eq!(v.reasons, ["c", "d"]);
 }

@@ -27,7 +27,11 @@ const CHOOSE: &str = "Say why it is needed, or choose another way";
 const HOW: &[(Refusal, Option<&str>, &str)] = &[
     (Refusal::Policy, None, CHOOSE),
     (Refusal::Hook, None, CHOOSE),
-    (Refusal::NobodyDeny, None, "Nobody can approve it in this run: go on without what needs approval, or report that it is needed"),
+    (
+        Refusal::NobodyDeny,
+        None,
+        "Nobody can approve it in this run: go on without what needs approval, or report that it is needed",
+    ),
     (Refusal::NobodyStop, None, "It needs approval and nobody is there to give it: the run stops"),
     (Refusal::PersonNo, Some("the user declined"), CHOOSE),
     (Refusal::PersonAbort, Some("aborted by the user"), "The run stops"),

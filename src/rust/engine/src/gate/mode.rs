@@ -104,7 +104,11 @@ pub fn opinion(mode: Mode, action: Action, level: u8, code: Option<&Risk>) -> Op
         return None;
     }
     let label = super::risk::label(level);
-    let what = if action == Action::Control { "a change of gptr's own guards".to_owned() } else { format!("level {level} ({label})") };
+    let what = if action == Action::Control {
+        "a change of gptr's own guards".to_owned()
+    } else {
+        format!("level {level} ({label})")
+    };
     let reason = match decision {
         Deny => format!("mode {} does not allow {what}", mode.as_str()),
         _ => format!("mode {} asks before {what}", mode.as_str()),

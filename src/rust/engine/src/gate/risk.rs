@@ -122,7 +122,13 @@ impl Risk {
     /// The risk of code that could not be analysed.
     pub fn unknown(why: &str) -> Self {
         let mut risk = Risk::default();
-        risk.add(Flag { call: why.to_owned(), function: String::new(), level: UNKNOWN, category: Category::Dynamic, path: None });
+        risk.add(Flag {
+            call: why.to_owned(),
+            function: String::new(),
+            level: UNKNOWN,
+            category: Category::Dynamic,
+            path: None,
+        });
         risk
     }
 
@@ -212,7 +218,10 @@ mod tests {
 
     #[test]
     fn levels_have_names() {
-        assert_eq!((0..=5).map(label).collect::<Vec<_>>(), ["read-only", "local", "mutating", "dangerous", "critical", "critical"]);
+        assert_eq!(
+            (0..=5).map(label).collect::<Vec<_>>(),
+            ["read-only", "local", "mutating", "dangerous", "critical", "critical"]
+        );
     }
 
     #[test]
@@ -226,9 +235,16 @@ mod tests {
     fn a_tools_own_level_is_a_whole_number_up_to_4() {
         assert_eq!(level_of(&HostReply::Value(2.into())), (2, None));
         assert_eq!(level_of(&HostReply::Value(4.0.into())), (4, None));
-        for bad in [HostReply::Value(5.into()), HostReply::Value((-1).into()), HostReply::Value(1.5.into()), HostReply::null(),
-            HostReply::Value("2".into()), HostReply::Value(f64::NAN.into()), HostReply::error("x"), HostReply::Timeout]
-        {
+        for bad in [
+            HostReply::Value(5.into()),
+            HostReply::Value((-1).into()),
+            HostReply::Value(1.5.into()),
+            HostReply::null(),
+            HostReply::Value("2".into()),
+            HostReply::Value(f64::NAN.into()),
+            HostReply::error("x"),
+            HostReply::Timeout,
+        ] {
             let (level, problem) = level_of(&bad);
             assert!(level == 3 && problem.is_some(), "{bad:?}");
         }

@@ -32,7 +32,10 @@ impl Collected {
                 (None | Some(Value::Null), Value::Object(new)) => Value::Object(new),
                 (Some(Value::Object(old)), Value::Object(new)) => Value::Object(keep_earlier(old, new)),
                 (old @ Some(Value::Object(_)), _) | (old @ Some(Value::Array(_)), Value::Object(_)) => {
-                    notes.push(Note { class: "malformed_answer", message: format!("`{name}` differs in type from an earlier answer") });
+                    notes.push(Note {
+                        class: "malformed_answer",
+                        message: format!("`{name}` differs in type from an earlier answer"),
+                    });
                     old.unwrap_or(Value::Null)
                 }
                 (old, new) => Value::Array(elements(old.unwrap_or(Value::Null)).chain(elements(new)).collect()),
@@ -56,7 +59,10 @@ impl Collected {
         let mut cut = false;
         for mut block in blocks {
             let Some(text) = block_text(&block) else {
-                notes.push(Note { class: "malformed_answer", message: "a block must be a list with a string `text`".into() });
+                notes.push(Note {
+                    class: "malformed_answer",
+                    message: "a block must be a list with a string `text`".into(),
+                });
                 continue;
             };
             let room = TEXT_CAP.saturating_sub(self.used);
@@ -72,7 +78,10 @@ impl Collected {
             kept.push(block);
         }
         if cut {
-            notes.push(Note { class: "context_cap", message: format!("the blocks were cut to {TEXT_CAP} characters in all") });
+            notes.push(Note {
+                class: "context_cap",
+                message: format!("the blocks were cut to {TEXT_CAP} characters in all"),
+            });
         }
         Value::Array(kept)
     }

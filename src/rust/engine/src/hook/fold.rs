@@ -173,11 +173,23 @@ impl Fold {
             Semantics::Notify => Answer::None,
             Semantics::Collect => Answer::Collected(collected.into_fields()),
             Semantics::Transform => Answer::Text {
-                action: if handled { "handled" } else if changed { "transform" } else { "continue" },
+                action: if handled {
+                    "handled"
+                } else if changed {
+                    "transform"
+                } else {
+                    "continue"
+                },
                 text: text_of(&payload).to_owned(),
             },
             Semantics::Decision => Answer::Decision {
-                decision: if refused.is_some() { "block" } else if changed { "modify" } else { "allow" },
+                decision: if refused.is_some() {
+                    "block"
+                } else if changed {
+                    "modify"
+                } else {
+                    "allow"
+                },
                 reason: refused,
                 input: field("input"),
             },

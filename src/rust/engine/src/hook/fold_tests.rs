@@ -8,7 +8,9 @@ impl Answer {
             Answer::None => Value::Null,
             Answer::Collected(m) | Answer::First(m) => Value::Object(m.clone()),
             Answer::Text { action, text } => json!({"action": action, "text": text}),
-            Answer::Decision { decision, reason, input } => json!({"decision": decision, "reason": reason, "input": input}),
+            Answer::Decision { decision, reason, input } => {
+                json!({"decision": decision, "reason": reason, "input": input})
+            }
             Answer::Patched(payload) => payload.clone(),
             Answer::Refused(reason) => json!({"refused": reason}),
             Answer::Lines { block, reason, lines } => json!({"block": block, "reason": reason, "lines": lines}),
@@ -71,7 +73,10 @@ fn case_86_a_throwing_observer_is_reported_and_the_others_run() {
     assert_eq!(called, 3);
     assert_eq!(outcome.answer, Answer::None);
     let d = &outcome.diagnostics[0];
-    assert_eq!((d.source.as_str(), d.event.as_str(), d.class.as_str(), d.message.as_str()), ("user", "turn_end", "simpleError", "boom"));
+    assert_eq!(
+        (d.source.as_str(), d.event.as_str(), d.class.as_str(), d.message.as_str()),
+        ("user", "turn_end", "simpleError", "boom")
+    );
 }
 
 #[test]
@@ -85,7 +90,8 @@ fn case_87_sections_merge_earlier_first_and_blocks_share_a_cap() {
     let (outcome, _) = dispatch("session_start", json!({}), &[("one", a), ("two", b)]);
     let merged = outcome.answer.to_json();
     assert_eq!(merged["sections"], json!({"house": "A", "extra": "E"}));
-    let texts: Vec<usize> = merged["blocks"].as_array().unwrap().iter().map(|b| b["text"].as_str().unwrap().len()).collect();
+    let texts: Vec<usize> =
+        merged["blocks"].as_array().unwrap().iter().map(|b| b["text"].as_str().unwrap().len()).collect();
     assert_eq!(texts, [9000, 1000]);
     assert_eq!(classes(&outcome), ["context_cap"]);
     assert_eq!(outcome.diagnostics[0].source, "two");
@@ -109,7 +115,8 @@ fn case_88_input_flows_on_and_handled_stops() {
     assert_eq!(fold.finish().answer.to_json(), json!({"action": "transform", "text": "HI !"}));
 
     let handled = list(&[("action", "handled".into())]);
-    let (outcome, called) = dispatch("input", json!({"text": "hi"}), &[("a", handled), ("b", HostReply::error("not run"))]);
+    let (outcome, called) =
+        dispatch("input", json!({"text": "hi"}), &[("a", handled), ("b", HostReply::error("not run"))]);
     assert_eq!((outcome.answer.to_json(), called), (json!({"action": "handled", "text": "hi"}), 1));
 }
 
@@ -124,7 +131,11 @@ fn changed_input_is_joined_and_cut_and_bad_answers_are_reported() {
     let joined = list(&[("action", "transform".into()), ("text", HostValue::strings(["a", "b"]))]);
     let na = list(&[("action", "transform".into()), ("text", HostData::Character(vec![None]).into())]);
     let wrong = list(&[("action", "Transform".into()), ("text", "x".into())]);
-    let (outcome, _) = dispatch("input", json!({"text": "hi"}), &[("a", joined), ("b", na), ("c", wrong), ("d", "x".to_owned().into())]);
+    let (outcome, _) = dispatch(
+        "input",
+        json!({"text": "hi"}),
+        &[("a", joined), ("b", na), ("c", wrong), ("d", "x".to_owned().into())],
+    );
     assert_eq!(outcome.answer.to_json()["text"], "a\nb");
     assert_eq!(classes(&outcome), ["malformed_answer", "malformed_answer"]);
 }
@@ -138,7 +149,8 @@ impl From<String> for HostReply {
 #[test]
 fn case_89_tool_call_modify_then_a_throwing_hook_blocks() {
     let modify = list(&[("decision", "modify".into()), ("input", strings(&[("code", "2")]))]);
-    let (outcome, _) = dispatch("tool_call", call(), &[("plugin:a", modify), ("plugin:bad", HostReply::error("hook bug"))]);
+    let (outcome, _) =
+        dispatch("tool_call", call(), &[("plugin:a", modify), ("plugin:bad", HostReply::error("hook bug"))]);
     let Answer::Decision { decision, reason, input } = &outcome.answer else { panic!("no decision") };
     assert_eq!(*decision, "block");
     assert!(reason.as_ref().unwrap().contains("plugin:bad failed: hook bug"));
@@ -169,7 +181,12 @@ fn case_89_malformed_answers_of_tool_call_block() {
         assert_eq!(outcome.answer.to_json()["decision"], "block", "{reply:?}");
         assert_eq!(classes(&outcome), ["malformed_decision"], "{reply:?}");
     }
-    for none in [HostReply::null(), "block".to_owned().into(), HostReply::Value(1.into()), HostReply::Value(HostValue::list([]))] {
+    for none in [
+        HostReply::null(),
+        "block".to_owned().into(),
+        HostReply::Value(1.into()),
+        HostReply::Value(HostValue::list([])),
+    ] {
         let (outcome, _) = dispatch("tool_call", call(), &[("h", none)]);
         assert_eq!(outcome.answer.to_json()["decision"], "allow");
         assert!(outcome.diagnostics.is_empty());
@@ -196,9 +213,11 @@ fn h10_a_block_without_a_reason_names_its_owner_and_stops() {
 
 #[test]
 fn h13_h14_h73_every_exit_of_a_decision_handler_denies_and_only_an_interrupt_aborts() {
-    for (reply, word, abort) in
-        [(HostReply::Timeout, "timed out", false), (HostReply::Abort, "aborted", false), (HostReply::Interrupt, "interrupted", true)]
-    {
+    for (reply, word, abort) in [
+        (HostReply::Timeout, "timed out", false),
+        (HostReply::Abort, "aborted", false),
+        (HostReply::Interrupt, "interrupted", true),
+    ] {
         for event in ["tool_call", "permission_request", "document_write"] {
             let (outcome, _) = dispatch(event, call(), &[("plugin:slow", reply.clone())]);
             let text = outcome.answer.to_json()["reason"].as_str().unwrap().to_owned();
@@ -236,7 +255,8 @@ fn case_91_session_before_fork_skips_a_throwing_handler() {
 
 #[test]
 fn h68_a_result_is_patched_field_by_field_and_stays_an_error() {
-    let payload = json!({"tool_name": "r", "content": [{"type": "text", "text": "old"}], "details": null, "is_error": true});
+    let payload =
+        json!({"tool_name": "r", "content": [{"type": "text", "text": "old"}], "details": null, "is_error": true});
     let text = |t: &str| HostValue::list([strings(&[("type", "text"), ("text", t)])]);
     let mut fold = Fold::new("tool_result", payload).unwrap();
     fold.answer("a", &list(&[("content", text("new")), ("tool_name", "x".into())]));
@@ -252,10 +272,16 @@ fn h68_a_result_is_patched_field_by_field_and_stays_an_error() {
 
 #[test]
 fn request_params_merge_key_by_key() {
-    let params = list(&[("params", HostValue::named([("temperature", 0.5.into()), ("top_k", 3.into())])), ("model", "m2".into())]);
+    let params = list(&[
+        ("params", HostValue::named([("temperature", 0.5.into()), ("top_k", 3.into())])),
+        ("model", "m2".into()),
+    ]);
     let payload = json!({"model": "m", "params": {"temperature": 1, "max_tokens": 9}});
     let (outcome, _) = dispatch("request_params", payload, &[("a", params)]);
-    assert_eq!(outcome.answer.to_json(), json!({"model": "m", "params": {"temperature": 0.5, "max_tokens": 9, "top_k": 3}}));
+    assert_eq!(
+        outcome.answer.to_json(),
+        json!({"model": "m", "params": {"temperature": 0.5, "max_tokens": 9, "top_k": 3}})
+    );
     assert_eq!(classes(&outcome), ["patch_ignored"]);
 }
 

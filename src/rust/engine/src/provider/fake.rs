@@ -75,7 +75,8 @@ impl Fake {
         let messages: Vec<Value> = shown(&asked.history, asked.len).iter().map(|m| m.to_json()).collect();
         let user = messages.iter().rev().find(|m| m["role"] == "user");
         let last_user = user.and_then(|m| m["content"].as_array()).map_or(Value::Null, |content| {
-            let texts: Vec<&str> = content.iter().filter(|b| b["type"] == "text").filter_map(|b| b["text"].as_str()).collect();
+            let texts: Vec<&str> =
+                content.iter().filter(|b| b["type"] == "text").filter_map(|b| b["text"].as_str()).collect();
             json!(texts.join("\n"))
         });
         let trailing = messages.iter().rev().take_while(|m| m["role"] == "tool_result").count();
@@ -124,10 +125,7 @@ pub enum Act {
 
 /// The acts of a reply to request `n` (of the provider named `provider`).
 pub fn acts(reply: &HostValue, n: usize, provider: &str, counts: CharCounts) -> VecDeque<Act> {
-    let start = StreamEvent::Start {
-        response_id: Some(format!("{provider}-{n}")),
-        response_model: None,
-    };
+    let start = StreamEvent::Start { response_id: Some(format!("{provider}-{n}")), response_model: None };
     let spec = match Scripted::read(reply, n) {
         Ok(spec) => spec,
         Err(message) => return failed(start, message),
@@ -200,7 +198,8 @@ impl Scripted {
             s.text = Some(value.to_json().map_err(|e| format!("fake provider: json: {e}"))?.to_string());
         }
         if let Some(stop) = text("stop") {
-            s.stop = Some(StopReason::parse(&stop).ok_or_else(|| format!("fake provider: unknown stop reason '{stop}'"))?);
+            s.stop =
+                Some(StopReason::parse(&stop).ok_or_else(|| format!("fake provider: unknown stop reason '{stop}'"))?);
         }
         s.calls = calls(reply, n)?;
         s.error = scripted_error(reply);
@@ -219,7 +218,8 @@ fn calls(reply: &HostValue, n: usize) -> Result<Vec<ScriptedCall>, String> {
         return Ok(vec![one(reply, "tool", 1)?]);
     }
     let tools = reply.field("tools").and_then(HostValue::items).unwrap_or_default();
-    let mut calls: Vec<ScriptedCall> = tools.iter().enumerate().map(|(i, t)| one(t, "name", i + 1)).collect::<Result<_, _>>()?;
+    let mut calls: Vec<ScriptedCall> =
+        tools.iter().enumerate().map(|(i, t)| one(t, "name", i + 1)).collect::<Result<_, _>>()?;
     distinguish(&mut calls);
     Ok(calls)
 }
@@ -451,7 +451,9 @@ mod tests {
             })
             .collect();
         assert_eq!(halves, ["{\"code\":", "\"x = 1\"}"]);
-        assert!(matches!(&all[1], StreamEvent::ToolCallStart { id, name, index: 1 } if id == "fake_1_1" && name == "r"));
+        assert!(
+            matches!(&all[1], StreamEvent::ToolCallStart { id, name, index: 1 } if id == "fake_1_1" && name == "r")
+        );
     }
 
     #[test]
@@ -474,7 +476,9 @@ mod tests {
             counts: CharCounts::default(),
         };
         let reply = empty.ask(&q).unwrap_or_default();
-        assert!(matches!(events(reply).last(), Some(StreamEvent::Error { failure, .. }) if failure.message == "fake provider: the script is empty"));
+        assert!(
+            matches!(events(reply).last(), Some(StreamEvent::Error { failure, .. }) if failure.message == "fake provider: the script is empty")
+        );
         assert_eq!(empty.count(), 1);
     }
 

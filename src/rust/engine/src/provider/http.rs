@@ -67,7 +67,11 @@ pub struct Timeouts {
 
 impl Default for Timeouts {
     fn default() -> Self {
-        Timeouts { connect: Duration::from_secs(20), first_byte: Duration::from_secs(120), idle: Duration::from_secs(90) }
+        Timeouts {
+            connect: Duration::from_secs(20),
+            first_byte: Duration::from_secs(120),
+            idle: Duration::from_secs(90),
+        }
     }
 }
 

@@ -93,7 +93,9 @@ impl Scene {
             // Admission refuses a clash, but can't see the records of other sessions.
             let name = admission::record_wire_name(&record);
             match by_name.get(&name) {
-                Some(other) => self.left_out::<()>(&record, &format!("'{}' has its name on the wire", other.key)).unwrap_or_default(),
+                Some(other) => self
+                    .left_out::<()>(&record, &format!("'{}' has its name on the wire", other.key))
+                    .unwrap_or_default(),
                 None => drop(by_name.insert(name, record)),
             }
         }

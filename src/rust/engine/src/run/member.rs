@@ -160,7 +160,8 @@ fn misnamed(signature: &Signature, args: &HostValue) -> Vec<String> {
     let given: Vec<&str> = args.names.iter().flatten().map(String::as_str).collect();
     let has = |name: &str| signature.formals.iter().any(|f| f.name == name);
     let unknown = given.iter().filter(|name| !signature.has_dots() && !name.is_empty() && !has(name));
-    let missing = signature.formals.iter().filter(|f| f.required && f.name != "..." && !given.contains(&f.name.as_str()));
+    let missing =
+        signature.formals.iter().filter(|f| f.required && f.name != "..." && !given.contains(&f.name.as_str()));
     let mut problems: Vec<String> = unknown.map(|name| format!("unknown argument '{name}'")).collect();
     problems.extend(missing.map(|f| format!("'{}' is required", f.name)));
     problems
@@ -226,12 +227,7 @@ pub fn call(engine: &Rc<Engine>, session: &Rc<Session>, call: MemberCall) -> Res
         let record = scene.find(|snapshot| snapshot.find("tool", &call.key)).await;
         let problems = record.map_or_else(Vec::new, |r| record_problems(&r, &call.input));
         let nested = Nested { outer: call.outer, args: call.args, from_model_code: call.from_model_code, problems };
-        let request = CallRequest {
-            id,
-            name: call.key,
-            input: CallInput::Json(input),
-            nested: Some(nested),
-        };
+        let request = CallRequest { id, name: call.key, input: CallInput::Json(input), nested: Some(nested) };
         let finished = scene.perform(request).await;
         let text = finished.result.plain();
         if let Some(error) = finished.stop {

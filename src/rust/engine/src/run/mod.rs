@@ -99,7 +99,8 @@ async fn run(engine: Rc<Engine>, session: Rc<Session>, host: Host) -> Result<Val
     }
     if began {
         let turns = || scene.session.state.borrow().turns;
-        let end = || json!({"status": status, "reason": settled.reason, "usage": usage(), "doc": null, "turns": turns()});
+        let end =
+            || json!({"status": status, "reason": settled.reason, "usage": usage(), "doc": null, "turns": turns()});
         scene.notify("agent_end", end).await;
     }
     drop(guard);

@@ -41,7 +41,9 @@ impl Known {
             return Err(Error::UnknownModel {
                 reference: reference.to_owned(),
                 suggestions: Vec::new(),
-                message: format!("Provider '{reference}' has no models: give it `models =`, or name one as \"{reference}/<id>\"."),
+                message: format!(
+                    "Provider '{reference}' has no models: give it `models =`, or name one as \"{reference}/<id>\"."
+                ),
             });
         }
         model::resolve(reference, &self.models, &self.providers, &|_| false)

@@ -114,7 +114,12 @@ impl Scene {
     }
 
     /// One attempt. The message is in the history before its `message_end`.
-    async fn attempt(&self, provider: &Rc<Record>, model: &ModelRecord, frozen: &Frozen) -> Result<Rc<Message>, (Failure, bool)> {
+    async fn attempt(
+        &self,
+        provider: &Rc<Record>,
+        model: &ModelRecord,
+        frozen: &Frozen,
+    ) -> Result<Rc<Message>, (Failure, bool)> {
         let request_id = clock::fresh_id("q", 12);
         let started = Instant::now();
         let began = clock::now();
@@ -265,7 +270,9 @@ impl Scene {
         let args = if signature.formals.is_empty() {
             vec![]
         } else {
-            vec![json!({"method": "POST", "url": provider.text("base_url"), "model": self.session.state.borrow().model.id})]
+            vec![
+                json!({"method": "POST", "url": provider.text("base_url"), "model": self.session.state.borrow().model.id}),
+            ]
         };
         let reply = self.provider_call(provider, "headers", Role::Headers, args).await;
         let value = reply.result().map_err(|f| request_failure(&format!("headers: {}", f.message)))?;
@@ -288,7 +295,11 @@ impl Scene {
         }
         let names: Vec<String> = auth.as_strings().unwrap_or_default().iter().map(|s| (*s).to_owned()).collect();
         let call = self.host.call(crate::task::Call::environment(&names)).await;
-        match call.result().ok().and_then(|v| Some((v.field("name")?.as_str()?.to_owned(), v.field("value")?.as_str()?.to_owned()))) {
+        match call
+            .result()
+            .ok()
+            .and_then(|v| Some((v.field("name")?.as_str()?.to_owned(), v.field("value")?.as_str()?.to_owned())))
+        {
             Some(found) => Ok(Some(found)),
             None => Err(Failure {
                 class: FailureClass::NoKey,
@@ -299,9 +310,16 @@ impl Scene {
         }
     }
 
-    async fn provider_call(&self, provider: &Rc<Record>, field: &str, role: Role, args: Vec<Value>) -> crate::reply::HostReply {
+    async fn provider_call(
+        &self,
+        provider: &Rc<Record>,
+        field: &str,
+        role: Role,
+        args: Vec<Value>,
+    ) -> crate::reply::HostReply {
         let timeout = Some(self.session.state.borrow().settings.hook_timeout);
-        let how = How { record: provider, field, role, style: CallStyle::Plain, call: None, timeout, from_model_code: false };
+        let how =
+            How { record: provider, field, role, style: CallStyle::Plain, call: None, timeout, from_model_code: false };
         self.call(how, args).await
     }
 
@@ -349,7 +367,10 @@ impl Scene {
             let Some(batch) = self.run.signal.unless_raised(self.batch(source)).await else {
                 let reason = self.run.signal.reason().unwrap_or_default();
                 let message = format!("aborted ({reason})");
-                return (partial.reply(), Some(Failure { class: FailureClass::Aborted, message, ..Failure::default() }));
+                return (
+                    partial.reply(),
+                    Some(Failure { class: FailureClass::Aborted, message, ..Failure::default() }),
+                );
             };
             let mut batch = batch.into_iter().peekable();
             while let Some(event) = batch.next() {
@@ -376,9 +397,10 @@ impl Scene {
                 let reply = Box::new(Reply { stop_reason: StopReason::Error, ..Reply::default() });
                 vec![StreamEvent::Error { reply, failure }]
             }
-            Source::Http(stream) => {
-                stream.next().await.unwrap_or_else(|| vec![crate::provider::normalise::missing_terminal("the stream ended")])
-            }
+            Source::Http(stream) => stream
+                .next()
+                .await
+                .unwrap_or_else(|| vec![crate::provider::normalise::missing_terminal("the stream ended")]),
             Source::Fake(acts) => self.fake_batch(acts).await,
         }
     }

@@ -147,7 +147,14 @@ impl Scene {
     }
 
     /// Calls a closure that decides or observes, within the bound for such.
-    pub async fn consult(&self, record: &Record, field: &str, role: Role, call: Option<&str>, args: Vec<Value>) -> HostReply {
+    pub async fn consult(
+        &self,
+        record: &Record,
+        field: &str,
+        role: Role,
+        call: Option<&str>,
+        args: Vec<Value>,
+    ) -> HostReply {
         let timeout = Some(self.session.state.borrow().settings.hook_timeout).filter(|t| t.is_finite());
         let style = CallStyle::WithCtx;
         self.call(How { record, field, role, style, call, timeout, from_model_code: false }, args).await

@@ -95,7 +95,12 @@ fn cut_text(text: &str, budget: u64, id: &str) -> String {
     let cost = |line: &str| estimate(line, Class::ROutput).max(1);
     let take = |lines: &mut dyn Iterator<Item = &&str>, room: u64| {
         let mut used = 0;
-        lines.take_while(|l| { used += cost(l); used <= room }).count()
+        lines
+            .take_while(|l| {
+                used += cost(l);
+                used <= room
+            })
+            .count()
     };
     let head_room = (budget as f64 * HEAD) as u64;
     let head = take(&mut lines.iter(), head_room);
@@ -139,7 +144,10 @@ mod tests {
         let long: String = (1..=5000).map(|i| format!("line {i}\n")).collect();
         let mut r = ToolResult::read(&result(&long)).unwrap();
         let mut kept = String::new();
-        r.cut(50, |text| { kept = text; "o1".into() });
+        r.cut(50, |text| {
+            kept = text;
+            "o1".into()
+        });
         let text = r.plain();
         assert!(text.starts_with("line 1\n") && text.ends_with("line 5000"));
         assert!(text.contains("lines not shown; peter$out(\"o1\") has all]"));

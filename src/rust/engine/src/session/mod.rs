@@ -311,7 +311,14 @@ pub struct State {
 
 impl Session {
     /// A new session.
-    pub fn new(id: String, parent: Option<&Rc<Session>>, model: ModelChoice, mode: Mode, settings: Settings, preset: Preset) -> Self {
+    pub fn new(
+        id: String,
+        parent: Option<&Rc<Session>>,
+        model: ModelChoice,
+        mode: Mode,
+        settings: Settings,
+        preset: Preset,
+    ) -> Self {
         let state = State {
             status: Status::Idle,
             reason: None,

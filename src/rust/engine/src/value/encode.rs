@@ -183,7 +183,10 @@ fn unfit(kind: &str) -> JsonError {
 /// What is data by its kind was left with the host for its size.
 fn opaque(o: &Opaque) -> JsonError {
     if ["logical", "integer", "numeric", "character", "list", "raw", "data.frame"].contains(&o.kind.as_str()) {
-        return JsonError::new(format!("is too large, or nested too deep, to be sent ({} of length {})", o.kind, o.length));
+        return JsonError::new(format!(
+            "is too large, or nested too deep, to be sent ({} of length {})",
+            o.kind, o.length
+        ));
     }
     unfit(&o.kind)
 }

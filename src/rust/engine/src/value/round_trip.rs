@@ -42,7 +42,9 @@ fn json_value() -> impl Strategy<Value = Value> {
 
 /// Any vector or list, with NA, odd names and classes.
 fn host_value() -> impl Strategy<Value = HostValue> {
-    fn na<T: std::fmt::Debug + Clone + 'static>(one: impl Strategy<Value = T> + 'static) -> BoxedStrategy<Vec<Option<T>>> {
+    fn na<T: std::fmt::Debug + Clone + 'static>(
+        one: impl Strategy<Value = T> + 'static,
+    ) -> BoxedStrategy<Vec<Option<T>>> {
         proptest::collection::vec(proptest::option::of(one), 0..4).boxed()
     }
     let leaf = prop_oneof![

@@ -16,7 +16,8 @@ const SEARCH: &str = r#"tool search =search {"namespace": "trials", "exposure": 
 
 /// Declares a lazy extension of the plugin `trials`.
 fn declare(world: &mut World, provides: Value, lines: &[&str], end: FactoryEnd) -> u64 {
-    let declarations = json!({"trials/search": {"signature": "search(query: string)", "description": "Find trials. Slowly."}});
+    let declarations =
+        json!({"trials/search": {"signature": "search(query: string)", "description": "Find trials. Slowly."}});
     let promised = promises(&host(&provides)).unwrap();
     let declared = extension::declare(&world.engine, Origin::plugin("trials"), promised, host(&declarations)).unwrap();
     let Declared { load, .. } = declared;
@@ -122,7 +123,8 @@ fn case_71_what_fails_is_absent_and_reported_once() {
         assert_eq!(column(&world, "kind").iter().filter(|k| *k == "tool" || *k == "command").count(), 0);
         assert_eq!(log(&world), reported, "{end:?}");
         assert!(!extension::activate(&world.engine, load));
-        let texts: String = world.session.history.range(0, usize::MAX).iter().map(|m| m.to_json().to_string()).collect();
+        let texts: String =
+            world.session.history.range(0, usize::MAX).iter().map(|m| m.to_json().to_string()).collect();
         assert_eq!(texts.matches("Tool trials/search not found").count(), 2);
     }
 }
@@ -149,9 +151,8 @@ fn code_that_needs_its_own_promise_does_not_wait_for_itself() {
 
 #[test]
 fn case_73_a_reload_makes_activated_code_lazy_again() {
-    let mut world = world(
-        "script\n  {\"tool\": \"trials/search\"}\n  \"done\"\n  {\"tool\": \"trials/search\"}\n  \"done\"\n",
-    );
+    let mut world =
+        world("script\n  {\"tool\": \"trials/search\"}\n  \"done\"\n  {\"tool\": \"trials/search\"}\n  \"done\"\n");
     let load = declare(&mut world, json!({"tool": ["trials/search"]}), &[SEARCH], FactoryEnd::Well);
     let eager = extension::begin(&world.engine, Origin::plugin("keeper"), false);
     extension::commit(&world.engine, eager).unwrap();

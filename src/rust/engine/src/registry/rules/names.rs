@@ -144,8 +144,30 @@ mod tests {
     fn names() -> impl Strategy<Value = String> {
         let sound = || "[a-zA-Z0-9_.-]{0,70}";
         let spoilt = prop::sample::select(vec![
-            "\n", "\r", "\r\n", "\0", " ", "\t", "\u{a0}", "\u{2028}", "\u{200b}", "\u{200d}", "\u{feff}", "\u{ad}", "\u{301}",
-            "\u{e9}", "e\u{301}", "\u{430}", "\u{ff41}", "\u{131}", "\u{17f}", "\u{212a}", "\u{661}", "/", ":", "\u{10ffff}",
+            "\n",
+            "\r",
+            "\r\n",
+            "\0",
+            " ",
+            "\t",
+            "\u{a0}",
+            "\u{2028}",
+            "\u{200b}",
+            "\u{200d}",
+            "\u{feff}",
+            "\u{ad}",
+            "\u{301}",
+            "\u{e9}",
+            "e\u{301}",
+            "\u{430}",
+            "\u{ff41}",
+            "\u{131}",
+            "\u{17f}",
+            "\u{212a}",
+            "\u{661}",
+            "/",
+            ":",
+            "\u{10ffff}",
         ]);
         let at = any::<prop::sample::Index>();
         prop_oneof![

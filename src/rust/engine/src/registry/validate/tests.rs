@@ -579,6 +579,8 @@ fn case_26_names_with_a_trailing_newline_or_worse_are_refused_by_every_kind_with
     let tool = [("description", "d".into()), ("execute", f(&["input", "ctx"]))];
     for namespace in ["demo\n", "de\u{200b}mo", "d\u{e9}mo", "demo ", &"n".repeat(65)] {
         let fields: Vec<(&str, HostValue)> = tool.iter().cloned().chain([("namespace", namespace.into())]).collect();
-        assert!(matches!(try_spec("tool", "add", &fields), Err(Error::InvalidSpec { field, .. }) if field == "namespace"));
+        assert!(
+            matches!(try_spec("tool", "add", &fields), Err(Error::InvalidSpec { field, .. }) if field == "namespace")
+        );
     }
 }

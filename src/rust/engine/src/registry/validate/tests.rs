@@ -558,9 +558,12 @@ fn an_invalid_spec_of_a_validator_passes_through() {
     assert_eq!(judged(&raised, &HostValue::null()).0, "(validate)");
 }
 
+/// Kind, a good name, and the other fields that a spec of the kind needs.
+type Named<'a> = (&'a str, &'a str, Vec<(&'a str, HostValue)>);
+
 #[test]
 fn case_26_names_with_a_trailing_newline_or_worse_are_refused_by_every_kind_with_a_pattern() {
-    let named: [(&str, &str, Vec<(&str, HostValue)>); 7] = [
+    let named: [Named; 7] = [
         ("provider", "corp", vec![("api", "x".into())]),
         ("tool", "add", vec![("description", "d".into()), ("execute", f(&["input", "ctx"]))]),
         ("skill", "stats", vec![("description", "d".into())]),

@@ -239,7 +239,7 @@ current_frame <- function() {
 # The session that runs the current code, or NULL.
 current_session <- function() {
   frame <- current_frame()
-  if (is.null(frame$session)) NULL else live_session(frame$session)
+  live_session(frame$session)
 }
 
 # Refuses `action` in code that the model wrote, unless a person just approved that call of it.
@@ -254,6 +254,6 @@ control_guard <- function(action) {
 
 # Uses up the grant that a person gave this call, if any.
 is_granted <- function(frame, action) {
-  session <- live_session(frame$session %||% "")
+  session <- live_session(frame$session)
   !is.null(session) && engine(.Call(wrap__session_take_grant, session_data(session)$ptr, action))
 }

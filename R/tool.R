@@ -145,11 +145,12 @@ member_call <- function(spec, names, required) {
 
 check_arguments_given <- function(member, frame, required) {
   for (name in required) {
-    if (argument_missing(frame, name)) {
-      gptr_abort("invalid_argument", c(member, "(): argument `", name, "` is missing."),
-                 arg = name, expected = "a value")
-    }
+    if (argument_missing(frame, name)) abort_missing(member, name)
   }
+}
+
+abort_missing <- function(member, name) {
+  gptr_abort("invalid_argument", c(member, "(): argument `", name, "` is missing."), arg = name, expected = "a value")
 }
 
 # The arguments that were given, by name, without those that are NULL.

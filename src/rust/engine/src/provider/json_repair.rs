@@ -493,6 +493,8 @@ mod tests {
     fn what_is_nested_too_deep_is_refused_or_left_out() {
         let deep = format!("{{\"x\":{}{},\"a\":1}}", "[".repeat(200_000), "]".repeat(200_000));
         assert!(parse(&deep).is_err());
+        let (fits, over) = (format!("{}{}", "[".repeat(9), "]".repeat(9)), format!("{}{}", "[".repeat(10), "]".repeat(10)));
+        assert!(build(&fits, 9, &mut Values).is_ok() && build(&over, 9, &mut Values).is_err());
         assert_eq!(lenient(&deep).unwrap()["a"], 1);
         let _ = partial(&deep);
     }
@@ -501,6 +503,20 @@ mod tests {
         #[test]
         fn no_text_panics(text in "[\\[\\]{}\":,\\\\u0-9a-f \u{0}\u{e9}]{0,40}") {
             let _ = (parse(&text), lenient(&text), partial(&text));
+        }
+
+        #[test]
+        fn no_change_of_a_valid_text_panics(at in 0..90usize, bytes in proptest::collection::vec(any::<char>(), 0..3), cut in 0..4usize) {
+            let text = r#"{"a":[1,{"b":"x\u00e9\n\ud83d\ude00"}],"c":{"d":null,"e":[true,2.5e3,-0.1]},"a b":"\"\\"}"#;
+            let from = (0..=at.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap();
+            let to = (from + cut).min(text.len());
+            let (head, tail) = (&text[..from], text.get(to..).unwrap_or_default());
+            let changed = format!("{head}{}{tail}", bytes.iter().collect::<String>());
+            let (strict, loose, part) = (parse(&changed), lenient(&changed), partial(&changed));
+            if let Ok(value) = strict {
+                prop_assert_eq!(loose, Some(value.clone()));
+                prop_assert!(part == value || !value.is_object());
+            }
         }
 
         #[test]

@@ -13,7 +13,7 @@ use crate::value::Value;
 const MOST_STEPS: u64 = 5_000_000;
 
 /// Levels of schemas within schemas within values; the validator's stack has to hold them.
-const DEEPEST: usize = 2_000;
+const DEEPEST: usize = 500;
 
 /// Refuses a validation that would take too many steps, or go too deep.
 pub(super) fn check<'a>(schema: &'a Value, input: &'a Value) -> Result<(), String> {

@@ -187,6 +187,8 @@ fn too_deep(value: &Value, levels: usize) -> bool {
 }
 
 #[cfg(test)]
+mod arbitrary;
+#[cfg(test)]
 mod official_suite;
 #[cfg(test)]
 mod tests;

@@ -39,16 +39,15 @@ pass <- function(name) {
   peter("pass", model = gptr_fake_provider(list(list(tool = "r", input = list(code = code)), "ok")), envir = home, mode = "auto")
 }
 
-invisible(list(attach_small(), pass("small")))
-gc()
+invisible(list(attach_small(), pass("small"), gc()))
 before <- peak_mb()
-tracemem(big)
+invisible(lapply(c(list(big), big), tracemem))
 copies <- utils::capture.output({
   times <- c(small = ms(attach_small()), big = ms(attach_big()), sequence = ms(attach_sequence()))
   passed <- c(small = ms(pass("small")), big = ms(pass("big")), sequence = ms(pass("sequence")))
   direct <- c(small = ms(peter$bench$same(small)), big = ms(peter$bench$same(big)), sequence = ms(peter$bench$same(sequence)))
 })
-untracemem(big)
+invisible(lapply(c(list(big), big), untracemem))
 stopifnot(identical(nrow(home$got), NULL), length(home$got) == 1e9)
 print(data.frame(
   what = names(times), attach_ms = round(times, 1), more = round(times - times[[1L]], 1), pass_ms = round(passed, 1),

@@ -85,7 +85,7 @@ test_that("case 118: a catalog of 40 members over its budget keeps the names and
   for (i in 1:40) registered(gptr_tool(sprintf("f%02d", i), words, fun = function(x) x, exposure = "r", namespace = "case118"))
   model <- fake("ok")
   run(model)
-  lines <- grep("peter$case118$f", strsplit(model$log$requests[[1]]$system, "\n", fixed = TRUE)[[1]], fixed = TRUE, value = TRUE)
+  lines <- grep("peter$case118$f", unlist(strsplit(unlist(model$log$requests[[1]]$system, use.names = FALSE), "\n", fixed = TRUE)), fixed = TRUE, value = TRUE)
   expect_length(lines, 40L)
   expect_identical(sub("\\(.*", "", trimws(lines)), sprintf("peter$case118$f%02d", 1:40))
   commented <- grepl("  # ", lines, fixed = TRUE)

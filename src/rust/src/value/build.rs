@@ -1,9 +1,11 @@
 //! JSON and the engine's values as R objects.
 
+use std::hash::{BuildHasher, RandomState};
+
 use extendr_api::prelude::*;
 use extendr_ffi::{
-    INTEGER, LOGICAL, R_NaReal, R_NaString, R_NilValue, REAL, Rf_allocVector, Rf_mkCharLenCE, Rf_protect, Rf_setAttrib,
-    Rf_unprotect, SET_STRING_ELT, SET_VECTOR_ELT, SEXP, SEXPTYPE, VECTOR_ELT, cetype_t,
+    INTEGER, LOGICAL, R_CHAR, R_NaReal, R_NaString, R_NilValue, REAL, Rf_allocVector, Rf_mkCharLenCE, Rf_protect, Rf_setAttrib,
+    Rf_unprotect, Rf_xlength, SET_STRING_ELT, SET_VECTOR_ELT, SEXP, SEXPTYPE, VECTOR_ELT, cetype_t,
 };
 use gptr_engine::value::{HostData, HostValue, Number, Value};
 
@@ -39,7 +41,7 @@ pub fn from_tape(tape: &Tape, vectors: bool) -> Robj {
     // SAFETY: as in `robj`.
     unsafe {
         let kept = Rf_protect(Rf_allocVector(SEXPTYPE::VECSXP, DEEPEST as isize + 1));
-        let mut maker = Maker { tape, at: 0, vectors, kept, names: Vec::new() };
+        let mut maker = Maker { tape, at: 0, vectors, kept, names: Vec::new(), texts: Texts::for_pieces(tape.pieces.len()) };
         let out = owned(maker.value(0));
         Rf_unprotect(1);
         out
@@ -55,6 +57,45 @@ struct Maker<'p> {
     names: Vec<Vec<&'p str>>,
     /// The same as R's vectors.
     kept: SEXP,
+    texts: Texts,
+}
+
+/// Strings that were made lately, by a hash of their text: R's own table of all strings is large, and looking into it
+/// costs most of the making. They live as long as the objects that have them, which are all part of the result.
+struct Texts {
+    hasher: RandomState,
+    made: Vec<SEXP>,
+}
+
+impl Texts {
+    const MOST: usize = 1 << 18;
+
+    fn for_pieces(count: usize) -> Self {
+        let slots = if count < 1000 { 0 } else { count.next_power_of_two().min(Self::MOST) };
+        Texts { hasher: RandomState::new(), made: vec![std::ptr::null_mut(); slots] }
+    }
+
+    /// The caller puts the string into an object of the result before the next one is made.
+    unsafe fn charsxp(&mut self, s: &str) -> SEXP {
+        if self.made.is_empty() {
+            return unsafe { charsxp(s) };
+        }
+        let slot = self.hasher.hash_one(s) as usize & (self.made.len() - 1);
+        unsafe {
+            let made = self.made[slot];
+            if !made.is_null() && bytes_of(made) == s.as_bytes() {
+                return made;
+            }
+            self.made[slot] = charsxp(s);
+            self.made[slot]
+        }
+    }
+}
+
+/// The bytes of a CHARSXP.
+unsafe fn bytes_of<'x>(x: SEXP) -> &'x [u8] {
+    // SAFETY: it has as many as its length says, and lives on.
+    unsafe { std::slice::from_raw_parts(R_CHAR(x).cast::<u8>(), Rf_xlength(x) as usize) }
 }
 
 impl<'p> Maker<'p> {
@@ -68,7 +109,7 @@ impl<'p> Maker<'p> {
                 Piece::Flag(b) => Rf_ScalarLogical(i32::from(b)),
                 Piece::Integer(i) => Rf_ScalarInteger(i),
                 Piece::Double(x) => Rf_ScalarReal(x),
-                Piece::Digits(place) | Piece::Text(place) => strings(std::iter::once(Some(tape.text(place)))),
+                Piece::Digits(place) | Piece::Text(place) => self.strings(std::iter::once(Some(tape.text(place)))),
                 Piece::Array(count, kind) if self.vectors && count > 0 && kind != Kind::Mixed => {
                     self.vector(count as usize, kind)
                 }
@@ -78,6 +119,10 @@ impl<'p> Maker<'p> {
         }
     }
 
+    unsafe fn strings<'s>(&mut self, items: impl ExactSizeIterator<Item = Option<&'s str>>) -> SEXP {
+        unsafe { strings_by(items, |s| self.texts.charsxp(s)) }
+    }
+
     unsafe fn vector(&mut self, count: usize, kind: Kind) -> SEXP {
         let tape = self.tape;
         let pieces = &tape.pieces[self.at..self.at + count];
@@ -85,7 +130,7 @@ impl<'p> Maker<'p> {
         unsafe {
             let of = |kind| Rf_allocVector(kind, pieces.len() as isize);
             let out = match kind {
-                Kind::Texts => strings(pieces.iter().map(|p| match p {
+                Kind::Texts => self.strings(pieces.iter().map(|p| match p {
                     Piece::Text(place) => Some(tape.text(*place)),
                     _ => None,
                 })),
@@ -144,7 +189,8 @@ impl<'p> Maker<'p> {
                     names.extend(&self.names[depth][..count]);
                 }
                 let at = depth as isize;
-                SET_VECTOR_ELT(self.kept, at, strings(names.iter().map(|name| Some(*name))));
+                let made = self.strings(names.iter().map(|name| Some(*name)));
+                SET_VECTOR_ELT(self.kept, at, made);
                 self.names[depth] = names;
             }
             Rf_setAttrib(out, extendr_ffi::R_NamesSymbol, VECTOR_ELT(self.kept, depth as isize));
@@ -265,10 +311,17 @@ unsafe fn list<T>(items: impl ExactSizeIterator<Item = T>, mut one: impl FnMut(T
 }
 
 unsafe fn strings<'a>(items: impl ExactSizeIterator<Item = Option<&'a str>>) -> SEXP {
+    unsafe { strings_by(items, |s| charsxp(s)) }
+}
+
+unsafe fn strings_by<'a>(
+    items: impl ExactSizeIterator<Item = Option<&'a str>>,
+    mut make: impl FnMut(&'a str) -> SEXP,
+) -> SEXP {
     unsafe {
         let out = Rf_protect(Rf_allocVector(SEXPTYPE::STRSXP, items.len() as isize));
         for (i, s) in items.enumerate() {
-            SET_STRING_ELT(out, i as isize, s.map_or(R_NaString, |s| charsxp(s)));
+            SET_STRING_ELT(out, i as isize, s.map_or(R_NaString, &mut make));
         }
         Rf_unprotect(1);
         out

@@ -182,11 +182,16 @@ pub unsafe fn text<'x>(x: SEXP) -> Option<Cow<'x, str>> {
             cetype_t::CE_LATIN1 | cetype_t::CE_NATIVE => {
                 let translated = Rf_translateCharUTF8(x);
                 let bytes = if translated == R_CHAR(x) { own() } else { CStr::from_ptr(translated).to_bytes() };
-                String::from_utf8_lossy(bytes)
+                valid(bytes)
             }
-            _ => String::from_utf8_lossy(own()),
+            _ => valid(own()),
         })
     }
+}
+
+/// Text with U+FFFD for what is none. Looking first is quicker where all is well.
+fn valid(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 /// A single string, which lives as long as the object.

@@ -5,6 +5,8 @@
 
 the <- new.env(parent = emptyenv())
 the$specs <- new.env(parent = emptyenv())
+# Members of peter$ by the id of their record.
+the$members <- new.env(parent = emptyenv())
 the$sessions <- new.env(parent = emptyenv())
 the$sweep_at <- 64L
 the$frames <- list()
@@ -82,7 +84,7 @@ resignal_interrupt <- function() {
 forget <- function(ids) {
   if (length(ids) == 0L) return(invisible(NULL))
   for (id in unlist(ids)) {
-    if (exists(id, envir = the$specs, inherits = FALSE)) rm(list = id, envir = the$specs)
+    for (home in list(the$specs, the$members)) if (exists(id, envir = home, inherits = FALSE)) rm(list = id, envir = home)
   }
 }
 

@@ -148,6 +148,8 @@ impl Scene {
             Ok(schema) => schema,
             Err(problem) => return Finished::invalid(key, &problem),
         };
+        // The arguments of a nested call stay with the host, who checked them there.
+        let input = if request.nested.is_some() { input } else { adapted(schema.as_ref(), input) };
         let wrong = match &request.nested {
             Some(nested) => (!nested.problems.is_empty()).then(|| nested.problems.join("; ")),
             None => problem(schema.as_ref(), &input),
@@ -215,6 +217,7 @@ impl Scene {
         if decision != "modify" {
             return Ok((input, assessed));
         }
+        let changed = if request.nested.is_some() { changed } else { adapted(gate.schema, changed) };
         match problem(gate.schema, &changed) {
             None => Ok((changed, assessed)),
             Some(problem) => Err(Box::new(Finished::invalid(key, &problem))),
@@ -361,6 +364,14 @@ fn read_input(input: &CallInput) -> (Value, Option<String>) {
         Ok(value) if value.is_object() => (value, None),
         Ok(value) => (json!({"INVALID_JSON": value.to_string()}), Some("must be one JSON object".into())),
         Err(problem) => (json!({"INVALID_JSON": text}), Some(problem.to_string())),
+    }
+}
+
+/// An input as its schema asks for it, see [`Schema::adapted`].
+fn adapted(schema: Option<&Schema>, input: Value) -> Value {
+    match schema.map(|s| s.adapted(&input)) {
+        Some(std::borrow::Cow::Owned(adapted)) => adapted,
+        _ => input,
     }
 }
 

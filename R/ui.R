@@ -105,7 +105,7 @@ collect_settings <- function(opts = list()) {
     first_byte_timeout = getOption("gptr.first_byte_timeout", 120),
     idle_timeout = getOption("gptr.idle_timeout", 90),
     hook_timeout = getOption("gptr.hook_timeout", 10),
-    max_active = max_active_option(),
+    max_active = max_active_option(), budget = opts$budget,
     output_tokens = getOption("gptr.r_output_tokens", 4000L),
     deny_when_alone = identical(getOption("gptr.noninteractive_ask", "stop"), "deny"),
     critical_guard = !identical(getOption("gptr.critical_guard"), FALSE),

@@ -137,6 +137,12 @@ fn session_close(session: Robj) -> Robj {
     })
 }
 
+/// The rows of usage of the process.
+#[extendr]
+fn usage_ledger() -> Robj {
+    answer(|| Ok(engine().usage()))
+}
+
 /// The full text kept under an id, of this session.
 #[extendr]
 fn kept_output(id: Robj, session: Robj) -> Robj {
@@ -194,6 +200,7 @@ extendr_module! {
     fn session_aborted;
     fn session_take_grant;
     fn session_close;
+    fn usage_ledger;
     fn kept_output;
     fn task_run;
     fn task_queue_told;

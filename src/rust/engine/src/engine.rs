@@ -44,6 +44,7 @@ pub struct Engine {
     /// Loads of extensions.
     pub loads: RefCell<HashMap<u64, Load>>,
     sessions: RefCell<HashMap<String, Weak<Session>>>,
+    ledger: RefCell<Vec<Value>>,
     retired: RefCell<Vec<Rc<Session>>>,
     next_load: Cell<u64>,
 }
@@ -93,6 +94,7 @@ impl Engine {
             redactor,
             loads: RefCell::default(),
             sessions: RefCell::default(),
+            ledger: RefCell::default(),
             retired: RefCell::default(),
             next_load: Cell::new(0),
         })
@@ -172,6 +174,16 @@ impl Engine {
     /// The session of this id.
     pub fn session(&self, id: &str) -> Option<Rc<Session>> {
         self.sessions.borrow().get(id)?.upgrade()
+    }
+
+    /// Keeps a row of usage, a model request of the process.
+    pub fn note_usage(&self, row: &Value) {
+        self.ledger.borrow_mut().push(row.clone());
+    }
+
+    /// The rows of usage of all sessions, also of those that are gone.
+    pub fn usage(&self) -> Value {
+        Value::Array(self.ledger.borrow().clone())
     }
 
     /// Forgets a session and all records that only it saw.

@@ -15,6 +15,7 @@ use crate::message::Block;
 use crate::prompt::block::BlockMemory;
 use crate::prompt::preset::Preset;
 use crate::prompt::render::{SectionInfo, SystemOption};
+use crate::run::budget::{Budget, Spent};
 use crate::run::lane::Lane;
 use crate::session::history::{History, Projection};
 use crate::task::Signal;
@@ -78,6 +79,8 @@ pub struct Settings {
     pub critical_guard: bool,
     /// Built-in policies are silent.
     pub unsafe_no_permissions: bool,
+    /// What a call and all that is nested in it may use.
+    pub budget: Budget,
     /// Model requests in flight to one origin, at most; `None` for no bound.
     pub max_active: Option<usize>,
     /// Tokens of a tool result shown to the model.
@@ -98,6 +101,7 @@ impl Default for Settings {
             deny_when_alone: false,
             critical_guard: true,
             unsafe_no_permissions: false,
+            budget: Budget::default(),
             max_active: Some(8),
             output_tokens: 4000,
             max_depth: 1,
@@ -132,6 +136,7 @@ impl Settings {
         s.max_retry_delay = number("max_retry_delay").unwrap_or(s.max_retry_delay);
         s.hook_timeout = number("hook_timeout").unwrap_or(s.hook_timeout);
         s.output_tokens = number("output_tokens").map_or(s.output_tokens, |x| x as u64).max(1);
+        s.budget = v.get("budget").map_or(s.budget, Budget::from_json);
         // No number stands for no bound: JSON has no infinity.
         if let Some(limit) = v.get("max_active") {
             s.max_active = limit.as_f64().map(|x| x.max(1.0) as usize);
@@ -236,6 +241,8 @@ pub struct Running {
     pub nested: Rc<RefCell<HashMap<String, u64>>>,
     /// Code that was approved, by tool call of `r`: members that it was seen to call are not asked about again.
     pub approved: crate::run::Approved,
+    /// What it used, with all that is nested in it.
+    pub spent: Rc<Spent>,
     /// What a person approved by name.
     pub grants: Rc<Grants>,
     /// The call whose body runs, and since when.
@@ -252,6 +259,7 @@ impl Running {
             signal,
             nested: Rc::default(),
             approved: Rc::default(),
+            spent: Rc::default(),
             grants: Rc::default(),
             executing: Rc::default(),
             stop: Rc::default(),

@@ -274,17 +274,31 @@ fn number(word: &str) -> Option<Number> {
 
 /// A number with a fraction or an exponent: digits, perhaps a point and digits, perhaps an exponent with digits.
 fn fraction(word: &str) -> Option<Number> {
-    let unsigned = word.strip_prefix('-').unwrap_or(word);
-    let (number, exponent) = match unsigned.split_once(['e', 'E']) {
-        Some((number, exponent)) => (number, Some(exponent.strip_prefix(['+', '-']).unwrap_or(exponent))),
-        None => (unsigned, None),
-    };
-    let (whole, part) = match number.split_once('.') {
-        Some((whole, part)) => (whole, Some(part)),
-        None => (number, None),
-    };
-    let whole_is_fine = all_digits(whole) && (whole.len() == 1 || !whole.starts_with('0'));
-    if !whole_is_fine || !part.is_none_or(all_digits) || !exponent.is_none_or(all_digits) {
+    let bytes = word.as_bytes();
+    let digits_from =
+        |at: usize| bytes.get(at..).map_or(0, |rest| rest.iter().take_while(|b| b.is_ascii_digit()).count());
+    let mut at = usize::from(bytes.first() == Some(&b'-'));
+    let whole = digits_from(at);
+    if whole == 0 || (whole > 1 && bytes[at] == b'0') {
+        return None;
+    }
+    at += whole;
+    if bytes.get(at) == Some(&b'.') {
+        let part = digits_from(at + 1);
+        if part == 0 {
+            return None;
+        }
+        at += 1 + part;
+    }
+    if matches!(bytes.get(at), Some(b'e' | b'E')) {
+        at += 1 + usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
+        let exponent = digits_from(at);
+        if exponent == 0 {
+            return None;
+        }
+        at += exponent;
+    }
+    if at < bytes.len() {
         return None;
     }
     word.parse::<f64>().ok().filter(|x| x.is_finite()).map(Number::Double)

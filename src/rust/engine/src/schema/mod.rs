@@ -142,7 +142,8 @@ impl Schema {
     /// The input with the liberties put right that models take: a whole number with a point where an integer is asked
     /// (`30.0`), a scalar where an array of scalars is. An array of one stays what it is, and so do strings.
     pub fn adapted<'a>(&self, input: &'a Value) -> Cow<'a, Value> {
-        if self.bounded(input).is_err() || !(has_whole_double(input) || !self.inner.validator.is_valid(input)) {
+        let is_fine = || !has_whole_double(input) && self.inner.validator.is_valid(input);
+        if self.bounded(input).is_err() || is_fine() {
             return Cow::Borrowed(input);
         }
         adapt::adapted(&self.inner.json, input).map_or(Cow::Borrowed(input), Cow::Owned)

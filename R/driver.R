@@ -35,12 +35,7 @@ drive <- function(task, turns = Inf) {
     step <- engine(.Call(wrap__task_next, task))
     forget(step$released)
     switch(step$type,
-      call = {
-        reply <- call_handler(step)
-        interrupted <- interrupted || identical(reply$type, "interrupt")
-        .Call(wrap__task_reply, task, step$id, reply)
-      },
-      ask = .Call(wrap__task_reply, task, step$id, answer_question(step$question)),
+      call = , ask = interrupted <- serve(task, step) || interrupted,
       show = {
         if (identical(step$event$type, "turn_end")) {
           turns <- turns - 1
@@ -58,6 +53,13 @@ drive <- function(task, turns = Inf) {
   })
   finished <- TRUE
   list(done = identical(step$type, "done"), value = step$value, interrupted = interrupted)
+}
+
+# Does what a step asks R for; TRUE when the person's interrupt came in the closure that it called.
+serve <- function(task, step) {
+  reply <- if (step$type == "call") call_handler(step) else answer_question(step$question)
+  .Call(wrap__task_reply, task, step$id, reply)
+  step$type == "call" && identical(reply$type, "interrupt")
 }
 
 # Waits until the task can go on; TRUE when the person pressed Ctrl-C meanwhile.

@@ -7,8 +7,12 @@
 
 #[cfg(test)]
 pub(crate) mod folder;
+mod encoding;
+mod image;
 pub mod level;
+mod lines;
 pub mod listing;
+pub mod read;
 pub mod site;
 pub mod text;
 
@@ -197,6 +201,7 @@ impl Natives {
     /// Those that come with the engine.
     pub fn builtin() -> Self {
         let natives = Natives(RwLock::default());
+        natives.add("read", Native::blocking(read::read).with(Deed::Read, level::read));
         natives.add("ls", Native::blocking(listing::ls).with(Deed::Read, level::search));
         natives
     }

@@ -7,6 +7,7 @@
 
 #[cfg(test)]
 pub(crate) mod folder;
+pub mod edit;
 mod encoding;
 mod image;
 pub mod level;
@@ -15,6 +16,7 @@ pub mod listing;
 pub mod read;
 pub mod site;
 pub mod text;
+pub mod write;
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -202,6 +204,9 @@ impl Natives {
     pub fn builtin() -> Self {
         let natives = Natives(RwLock::default());
         natives.add("read", Native::blocking(read::read).with(Deed::Read, level::read));
+        natives.add("write", Native::blocking(write::write).with(Deed::Write, level::write));
+        let edit = Native::blocking(edit::edit).with(Deed::Write, level::write);
+        natives.add("edit", Native { tidy: Some(edit::tidy), ..edit });
         natives.add("ls", Native::blocking(listing::ls).with(Deed::Read, level::search));
         natives
     }

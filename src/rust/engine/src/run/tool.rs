@@ -216,6 +216,7 @@ impl Scene {
     /// Validation, hooks, policies, the question.
     async fn pipeline(&self, request: &CallRequest, record: Rc<Record>, original: Value) -> Result<Ready, Finished> {
         let key = record.key.as_str();
+        #[allow(clippy::result_large_err, reason = "made once a call, and moved once")]
         let refused = |status, text| Err(Finished::refused(key, status, text));
         let native = self.native(&record).await.map_err(|problem| Finished::refused(key, "error", problem))?;
         let input = match &native {

@@ -5,6 +5,8 @@
 
 the <- new.env(parent = emptyenv())
 the$specs <- new.env(parent = emptyenv())
+# Members of peter$ by the id of their record.
+the$members <- new.env(parent = emptyenv())
 the$sessions <- new.env(parent = emptyenv())
 the$sweep_at <- 64L
 the$frames <- list()
@@ -33,12 +35,7 @@ drive <- function(task, turns = Inf) {
     step <- engine(.Call(wrap__task_next, task))
     forget(step$released)
     switch(step$type,
-      call = {
-        reply <- call_handler(step)
-        interrupted <- interrupted || identical(reply$type, "interrupt")
-        .Call(wrap__task_reply, task, step$id, reply)
-      },
-      ask = .Call(wrap__task_reply, task, step$id, answer_question(step$question)),
+      call = , ask = interrupted <- serve(task, step) || interrupted,
       show = {
         if (identical(step$event$type, "turn_end")) {
           turns <- turns - 1
@@ -56,6 +53,13 @@ drive <- function(task, turns = Inf) {
   })
   finished <- TRUE
   list(done = identical(step$type, "done"), value = step$value, interrupted = interrupted)
+}
+
+# Does what a step asks R for; TRUE when the person's interrupt came in the closure that it called.
+serve <- function(task, step) {
+  reply <- if (step$type == "call") call_handler(step) else answer_question(step$question)
+  .Call(wrap__task_reply, task, step$id, reply)
+  step$type == "call" && identical(reply$type, "interrupt")
 }
 
 # Waits until the task can go on; TRUE when the person pressed Ctrl-C meanwhile.
@@ -78,8 +82,9 @@ resignal_interrupt <- function() {
 
 # Drops the specs of records that the engine has no more use for. Those of a session go with it.
 forget <- function(ids) {
+  if (length(ids) == 0L) return(invisible(NULL))
   for (id in unlist(ids)) {
-    if (exists(id, envir = the$specs, inherits = FALSE)) rm(list = id, envir = the$specs)
+    for (home in list(the$specs, the$members)) if (exists(id, envir = home, inherits = FALSE)) rm(list = id, envir = home)
   }
 }
 
@@ -239,15 +244,21 @@ current_frame <- function() {
 # The session that runs the current code, or NULL.
 current_session <- function() {
   frame <- current_frame()
-  if (is.null(frame$session)) NULL else live_session(frame$session)
+  live_session(frame$session)
 }
 
-# Refuses `action` in code that the model wrote.
+# Refuses `action` in code that the model wrote, unless a person just approved that call of it.
 control_guard <- function(action) {
   frame <- current_frame()
-  if (!isTRUE(frame$model_code)) return(invisible(NULL))
+  if (!isTRUE(frame$model_code) || is_granted(frame, action)) return(invisible(NULL))
   gptr_abort("permission", paste0(action, "() changes what the agent may do: run it yourself at the console."),
     action = action, tool = "r", risk = 4L,
     how_to_allow = paste0("Run ", action, "() yourself at the console."), session = NULL
   )
+}
+
+# Uses up the grant that a person gave this call, if any.
+is_granted <- function(frame, action) {
+  session <- live_session(frame$session)
+  !is.null(session) && engine(.Call(wrap__session_take_grant, session_data(session)$ptr, action))
 }

@@ -3,6 +3,7 @@
 pub mod code;
 pub mod facts;
 pub mod functions;
+pub mod grant;
 pub mod lattice;
 pub mod message;
 pub mod mode;

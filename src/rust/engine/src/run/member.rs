@@ -1,5 +1,6 @@
 //! Members of `peter$`: who they are, and calls of them from code inside a run.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use super::freeze::{sentence, typed_signature};
@@ -144,12 +145,24 @@ fn record_problems(record: &Record, args: &HostValue) -> Vec<String> {
     if let Some(signature) = derived_from(record, schema) {
         return misnamed(signature, args);
     }
-    let checked = schema.check_host(args);
+    let checked = schema.check_host(&given(schema, args));
     let mut problems = checked.errors;
     if let Some(fields) = checked.input.as_object() {
         problems.extend(schema.unknown_arguments(fields).iter().map(|name| format!("unknown argument '{name}'")));
     }
     problems
+}
+
+/// The arguments without those that are NULL and that the schema can do without: R functions take NULL for nothing.
+fn given<'a>(schema: &Schema, args: &'a HostValue) -> Cow<'a, HostValue> {
+    let (Some(items), Some(names)) = (args.items(), &args.names) else { return Cow::Borrowed(args) };
+    if !items.iter().any(HostValue::is_null) {
+        return Cow::Borrowed(args);
+    }
+    let required = schema.json().get("required").and_then(Value::as_array);
+    let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|r| r.as_str() == Some(name)));
+    let pairs = names.iter().zip(items).filter(|(name, item)| !item.is_null() || is_required(name));
+    Cow::Owned(HostValue::named(pairs.map(|(name, item)| (name.clone(), item.clone()))))
 }
 
 /// The function whose formals are all that the schema says.
@@ -182,11 +195,21 @@ const SHOWN_BYTES: usize = 64 * 1024;
 pub fn descriptor(args: &HostValue) -> Value {
     let (Some(items), Some(names)) = (args.items(), &args.names) else { return json!({}) };
     let fields = names.iter().zip(items).map(|(name, item)| {
-        let plain = item.to_json().ok().filter(|v| v.to_string().len() <= SHOWN_BYTES);
+        // Each element has a separator at least: what is longer anyway need not be written to know.
+        let small = cells(item) <= SHOWN_BYTES / 2;
+        let plain = small.then(|| item.to_json().ok()).flatten().filter(|v| v.to_string().len() <= SHOWN_BYTES);
         let described = || json!({"$r": Value::Null, "class": item.class_word(), "length": item.len()});
         (name.clone(), plain.unwrap_or_else(described))
     });
     Value::Object(fields.collect())
+}
+
+/// The elements of a value, down to the last level.
+fn cells(value: &HostValue) -> usize {
+    match value.items() {
+        Some(items) => items.iter().map(cells).fold(items.len(), usize::saturating_add),
+        None => value.len(),
+    }
 }
 
 /// A call of a member from code inside a run.

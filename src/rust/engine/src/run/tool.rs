@@ -174,6 +174,7 @@ impl Scene {
         };
         self.store(&request, budget, &mut finished);
         if request.nested.is_none() {
+            self.run.grants.end(&request.id);
             self.keep(&request.id, &finished);
         }
         self.run.executing.borrow_mut().remove(&request.id);
@@ -219,11 +220,13 @@ impl Scene {
         #[allow(clippy::result_large_err, reason = "made once a call, and moved once")]
         let refused = |status, text| Err(Finished::refused(key, status, text));
         let native = self.native(&record).await.map_err(|problem| Finished::refused(key, "error", problem))?;
-        let input = match &native {
-            Some(native) if request.nested.is_none() => native.tidy(original.clone()),
-            _ => original.clone(),
-        };
         let schema = self.input_schema(&record).await.map_err(|problem| Finished::invalid(key, &problem))?;
+        // The arguments of a nested call stay with the host, who checked them there.
+        let input = match (&request.nested, &native) {
+            (Some(_), _) => original.clone(),
+            (None, Some(native)) => adapted(schema.as_ref(), native.tidy(original.clone())),
+            (None, None) => adapted(schema.as_ref(), original.clone()),
+        };
         let wrong = match &request.nested {
             Some(nested) => (!nested.problems.is_empty()).then(|| nested.problems.join("; ")),
             None => problem(schema.as_ref(), &input),
@@ -289,6 +292,7 @@ impl Scene {
         if decision != "modify" {
             return Ok((input, assessed));
         }
+        let changed = if request.nested.is_some() { changed } else { adapted(gate.schema, changed) };
         match problem(gate.schema, &changed) {
             None => Ok((changed, assessed)),
             Some(problem) => Err(Box::new(Finished::invalid(key, &problem))),
@@ -452,6 +456,14 @@ fn read_input(input: &CallInput) -> (Value, Option<String>) {
         Ok(value) if value.is_object() => (value, None),
         Ok(value) => (json!({"INVALID_JSON": value.to_string()}), Some("must be one JSON object".into())),
         Err(problem) => (json!({"INVALID_JSON": text}), Some(problem.to_string())),
+    }
+}
+
+/// An input as its schema asks for it, see [`Schema::adapted`].
+fn adapted(schema: Option<&Schema>, input: Value) -> Value {
+    match schema.map(|s| s.adapted(&input)) {
+        Some(std::borrow::Cow::Owned(adapted)) => adapted,
+        _ => input,
     }
 }
 

@@ -9,11 +9,13 @@ use std::rc::{Rc, Weak};
 use std::time::Instant;
 
 use crate::error::Error;
+use crate::gate::grant::Grants;
 use crate::gate::mode::Mode;
 use crate::message::Block;
 use crate::prompt::block::BlockMemory;
 use crate::prompt::preset::Preset;
 use crate::prompt::render::{SectionInfo, SystemOption};
+use crate::run::lane::Lane;
 use crate::session::history::{History, Projection};
 use crate::task::Signal;
 use crate::value::Value;
@@ -76,6 +78,8 @@ pub struct Settings {
     pub critical_guard: bool,
     /// Built-in policies are silent.
     pub unsafe_no_permissions: bool,
+    /// Model requests in flight to one origin, at most; `None` for no bound.
+    pub max_active: Option<usize>,
     /// Tokens of a tool result shown to the model.
     pub output_tokens: u64,
     /// Sessions that a session may be nested in.
@@ -94,6 +98,7 @@ impl Default for Settings {
             deny_when_alone: false,
             critical_guard: true,
             unsafe_no_permissions: false,
+            max_active: Some(8),
             output_tokens: 4000,
             max_depth: 1,
         }
@@ -127,6 +132,10 @@ impl Settings {
         s.max_retry_delay = number("max_retry_delay").unwrap_or(s.max_retry_delay);
         s.hook_timeout = number("hook_timeout").unwrap_or(s.hook_timeout);
         s.output_tokens = number("output_tokens").map_or(s.output_tokens, |x| x as u64).max(1);
+        // No number stands for no bound: JSON has no infinity.
+        if let Some(limit) = v.get("max_active") {
+            s.max_active = limit.as_f64().map(|x| x.max(1.0) as usize);
+        }
         s.max_depth = number("max_depth").map_or(s.max_depth, |x| x as u32).min(2);
         for (i, name) in ["connect_timeout", "first_byte_timeout", "idle_timeout"].iter().enumerate() {
             s.timeouts[i] = number(name).unwrap_or(s.timeouts[i]);
@@ -227,6 +236,8 @@ pub struct Running {
     pub nested: Rc<RefCell<HashMap<String, u64>>>,
     /// Code that was approved, by tool call of `r`: members that it was seen to call are not asked about again.
     pub approved: crate::run::Approved,
+    /// What a person approved by name.
+    pub grants: Rc<Grants>,
     /// The calls whose bodies run, and since when.
     pub executing: Rc<RefCell<HashMap<String, Instant>>>,
     /// A call nested in code could be approved by nobody: the run ends with this.
@@ -241,6 +252,7 @@ impl Running {
             signal,
             nested: Rc::default(),
             approved: Rc::default(),
+            grants: Rc::default(),
             executing: Rc::default(),
             stop: Rc::default(),
         }
@@ -269,6 +281,8 @@ pub struct Session {
     pub running: RefCell<Option<Running>>,
     /// Full texts of cut results, newest last.
     pub outputs: RefCell<VecDeque<(String, String)>>,
+    /// A model request is under way.
+    pub in_flight: Cell<bool>,
     /// Set when the host's object is gone.
     pub closed: Cell<bool>,
 }
@@ -279,6 +293,8 @@ pub struct State {
     pub status: Status,
     /// Why the last run did not end normally.
     pub reason: Option<String>,
+    /// The bound on requests in flight.
+    pub lane: Lane,
     /// The permission mode.
     pub mode: Mode,
     /// The model.
@@ -322,6 +338,7 @@ impl Session {
         let state = State {
             status: Status::Idle,
             reason: None,
+            lane: Lane::default(),
             mode,
             model,
             settings,
@@ -348,6 +365,7 @@ impl Session {
             projection: RefCell::default(),
             running: RefCell::new(None),
             outputs: RefCell::default(),
+            in_flight: Cell::new(false),
             closed: Cell::new(false),
         }
     }
@@ -355,6 +373,12 @@ impl Session {
     /// True while a run is under way.
     pub fn is_running(&self) -> bool {
         self.running.borrow().is_some()
+    }
+
+    /// The sessions that this one is nested in, innermost first.
+    pub fn ancestors(&self) -> impl Iterator<Item = Rc<Session>> + use<> {
+        let above = |s: Option<&Weak<Session>>| s.and_then(Weak::upgrade);
+        std::iter::successors(above(self.parent.as_ref()), move |s| above(s.parent.as_ref()))
     }
 
     /// Adds a row of usage, here and to all sessions that this one is nested in.

@@ -22,6 +22,7 @@ use crate::registry::validate::{self, Events, Generate, Validated};
 use crate::run::lane::Lanes;
 use crate::session::Session;
 use crate::task::Bell;
+use crate::tool::Natives;
 use crate::value::{HostValue, Value};
 
 /// The version of the extension API.
@@ -41,6 +42,8 @@ pub struct Engine {
     pub lanes: Lanes,
     /// Secrets in, markers out.
     pub redactor: Rc<RefCell<Redactor>>,
+    /// Bodies of tools that are functions of the engine.
+    pub natives: Natives,
     /// Loads of extensions.
     pub loads: RefCell<HashMap<u64, Load>>,
     sessions: RefCell<HashMap<String, Weak<Session>>>,
@@ -92,6 +95,7 @@ impl Engine {
             runtime,
             lanes: Lanes::default(),
             redactor,
+            natives: Natives::builtin(),
             loads: RefCell::default(),
             sessions: RefCell::default(),
             ledger: RefCell::default(),

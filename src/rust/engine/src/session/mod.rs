@@ -245,8 +245,8 @@ pub struct Running {
     pub spent: Rc<Spent>,
     /// What a person approved by name.
     pub grants: Rc<Grants>,
-    /// The call whose body runs, and since when.
-    pub executing: Rc<RefCell<Option<(String, Instant)>>>,
+    /// The calls whose bodies run, and since when.
+    pub executing: Rc<RefCell<HashMap<String, Instant>>>,
     /// A call nested in code could be approved by nobody: the run ends with this.
     pub stop: Rc<RefCell<Option<Error>>>,
 }

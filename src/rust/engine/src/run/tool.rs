@@ -4,6 +4,7 @@
 use std::rc::Rc;
 use std::time::Instant;
 
+use super::member::{Arguments, Change};
 use super::permission::{Asked, Assessed, Gate};
 use super::scene::{How, Scene};
 use super::tool_result::ToolResult;
@@ -16,7 +17,14 @@ use crate::registry::store::{Found, Record, Snapshot};
 use crate::reply::{Exit, HostReply};
 use crate::schema::Schema;
 use crate::task::CallStyle;
-use crate::value::{Value, json};
+use crate::value::{HostValue, Value, json};
+
+/// Nested calls that the details of a call tell of.
+const NOTED: usize = 20;
+/// Characters that they say of each.
+const SUMMARY: usize = 60;
+/// Tokens that are left for text beside images.
+const LEAST_BESIDE_IMAGES: u64 = 200;
 
 /// A call to be made.
 pub struct CallRequest {
@@ -43,12 +51,10 @@ pub enum CallInput {
 pub struct Nested {
     /// The tool call that it is nested in, when there is one.
     pub outer: Option<String>,
-    /// The host keeps the arguments under this id.
-    pub args: String,
+    /// The arguments.
+    pub arguments: Arguments,
     /// True when the code was written by the model.
     pub from_model_code: bool,
-    /// What is wrong with the arguments, checked as R values.
-    pub problems: Vec<String>,
 }
 
 /// How a call ended.
@@ -61,11 +67,13 @@ pub struct Finished {
     pub key: String,
     /// Nobody could approve the call: the run ends with this.
     pub stop: Option<Error>,
+    /// How much the call can do, as far as that was found out.
+    pub level: Option<u8>,
 }
 
 impl Finished {
     fn refused(key: &str, status: &'static str, text: String) -> Self {
-        Finished { result: ToolResult::error(text), status, key: key.to_owned(), stop: None }
+        Finished { result: ToolResult::error(text), status, key: key.to_owned(), stop: None, level: None }
     }
 
     fn invalid(key: &str, problem: &str) -> Self {
@@ -97,16 +105,19 @@ impl Scene {
         let begun = Instant::now();
         let record = self.tool(&request).await;
         let key = record.as_ref().map_or(request.name.as_str(), |r| r.key.as_str()).to_owned();
-        let budget = record.as_ref().and_then(|r| r.number("output_tokens"));
+        let room = self.room(record.as_deref());
+        let noted = record.as_ref().is_some_and(|r| r.spec.field("record").and_then(HostValue::as_flag) != Some(false));
         let mut finished = match (record, self.halted(), broken) {
             (None, ..) => Finished::refused(&key, "not_found", format!("Tool {} not found", request.name)),
             (_, Some(text), _) => Finished::refused(&key, "denied", text),
             (_, _, Some(problem)) => Finished::invalid(&key, &problem),
             (Some(record), None, None) => self.pipeline(&request, record, input).await,
         };
-        self.store(&request, budget, &mut finished);
-        if request.nested.is_none() {
-            self.keep(&request.id, &finished);
+        self.store(&request, room, &mut finished);
+        match &request.nested {
+            Some(nested) if noted => self.note(nested, &finished),
+            Some(_) => {}
+            None => self.keep(&request.id, &finished),
         }
         let result = &finished.result;
         self.notify("tool_execution_end", || {
@@ -141,21 +152,23 @@ impl Scene {
     }
 
     async fn pipeline(&self, request: &CallRequest, record: Rc<Record>, input: Value) -> Finished {
-        let key = record.key.as_str();
-        let original = input.clone();
         let schema = match self.input_schema(&record).await {
             Ok(schema) => schema,
-            Err(problem) => return Finished::invalid(key, &problem),
+            Err(problem) => return Finished::invalid(&record.key, &problem),
         };
-        let wrong = match &request.nested {
-            Some(nested) => (!nested.problems.is_empty()).then(|| nested.problems.join("; ")),
-            None => problem(schema.as_ref(), &input),
-        };
-        if let Some(wrong) = wrong {
+        let gate = Gate::new(self, request, &record, schema.as_ref());
+        let finished = self.pass(&gate, input).await;
+        Finished { level: gate.level(), ..finished }
+    }
+
+    async fn pass(&self, gate: &Gate<'_>, input: Value) -> Finished {
+        let Gate { request, record, .. } = gate;
+        let key = record.key.as_str();
+        let original = input.clone();
+        if let Some(wrong) = gate.problem(&input) {
             return Finished::invalid(key, &wrong);
         }
-        let gate = Gate { scene: self, request, record: &record, schema: schema.as_ref() };
-        let (input, assessed) = match self.ask_hooks(&gate, input).await {
+        let (input, assessed) = match self.ask_hooks(gate, input).await {
             Ok(asked) => asked,
             Err(finished) => return *finished,
         };
@@ -177,11 +190,7 @@ impl Scene {
         if let Some(text) = self.halted() {
             return Finished::refused(key, "denied", text);
         }
-        if input != original && request.nested.is_some() {
-            let text = format!("Permission denied: the input of a nested call can't be modified. Call {key} anew.");
-            return Finished::refused(key, "denied", text);
-        }
-        self.execute(request, &record, &original, input).await
+        self.execute(request, record, &original, input).await
     }
 
     /// Asks the `tool_call` hooks. Each sees the level of the input as it stands; what was found out last comes back
@@ -214,7 +223,7 @@ impl Scene {
         if decision != "modify" {
             return Ok((input, assessed));
         }
-        match problem(gate.schema, &changed) {
+        match gate.problem(&changed) {
             None => Ok((changed, assessed)),
             Some(problem) => Err(Box::new(Finished::invalid(key, &problem))),
         }
@@ -222,9 +231,9 @@ impl Scene {
 
     async fn execute(&self, request: &CallRequest, record: &Record, original: &Value, input: Value) -> Finished {
         let key = record.key.clone();
-        let (field, style) = match &request.nested {
-            Some(n) if record.has_function("fun") => ("fun", CallStyle::HostArgs { id: n.args.clone() }),
-            _ => ("execute", CallStyle::WithCtx),
+        let (field, style) = match call_style(request, record, &input) {
+            Ok(style) => style,
+            Err(problem) => return Finished::invalid(&key, &problem),
         };
         let how = How {
             record,
@@ -244,10 +253,33 @@ impl Scene {
         if input != *original {
             finished.result.details.insert("input".into(), input.clone());
         }
+        if let Some(rows) = self.run.noted.borrow_mut().remove(&request.id) {
+            finished.result.details.insert("nested".into(), Value::Array(rows));
+        }
         if request.nested.is_none() {
             self.ask_result_hooks(request, &input, &mut finished).await;
         }
         finished
+    }
+
+    /// Notes a nested call for the details of the call around it.
+    fn note(&self, nested: &Nested, finished: &Finished) {
+        let Some(outer) = &nested.outer else { return };
+        let mut noted = self.run.noted.borrow_mut();
+        let rows = noted.entry(outer.clone()).or_default();
+        if rows.len() < NOTED {
+            let summary: String = finished.result.plain().chars().take(SUMMARY).collect();
+            rows.push(json!({
+                "tool": finished.key, "summary": summary, "is_error": finished.result.is_error,
+                "level": finished.level
+            }));
+        }
+    }
+
+    /// Tokens that the result may take.
+    fn room(&self, record: Option<&Record>) -> u64 {
+        let own = record.and_then(|r| r.number("output_tokens"));
+        self.session.output_room(own, record.is_some_and(is_evaluator))
     }
 
     /// The code that the tool `r` evaluates was written by the model, and so is what that code calls.
@@ -259,12 +291,12 @@ impl Scene {
         let failed = match reply.result() {
             Ok(value) if request.nested.is_some() && value.field("summary").is_some() => {
                 let summary = value.field("summary").and_then(|s| s.as_str()).unwrap_or_default();
-                return Finished { result: ToolResult::text(summary), status: "ok", key, stop: None };
+                return Finished { result: ToolResult::text(summary), status: "ok", key, stop: None, level: None };
             }
             Ok(value) => match ToolResult::read(value) {
                 Ok(result) => {
                     let status = if result.is_error { "error" } else { "ok" };
-                    return Finished { result, status, key, stop: None };
+                    return Finished { result, status, key, stop: None, level: None };
                 }
                 Err(problem) => {
                     let text = format!("{key} returned something that is no tool result: {problem}");
@@ -303,8 +335,8 @@ impl Scene {
         finished.result.is_error = patched["is_error"].as_bool().unwrap_or(finished.result.is_error);
     }
 
-    /// Redacts the result and cuts it to the tool's own budget, else to that of the session.
-    fn store(&self, request: &CallRequest, budget: Option<f64>, finished: &mut Finished) {
+    /// Redacts the result and cuts its text to what its images leave of the room.
+    fn store(&self, request: &CallRequest, room: u64, finished: &mut Finished) {
         let redactor = self.engine.redactor.borrow();
         for block in &mut finished.result.content {
             if let crate::message::Block::Text { text, .. } = block {
@@ -320,8 +352,9 @@ impl Scene {
         if request.nested.is_some() {
             return;
         }
-        let budget = budget.map_or(self.session.state.borrow().settings.output_tokens, |x| x as u64);
-        finished.result.cut(budget, |text| self.session.keep_output(text));
+        let images = finished.result.image_tokens();
+        let left = if images == 0 { room } else { room.saturating_sub(images).max(room.min(LEAST_BESIDE_IMAGES)) };
+        finished.result.cut(left, |text| self.session.keep_output(text));
     }
 
     /// Puts the result into the history: it is there before its `tool_execution_end`.
@@ -343,6 +376,17 @@ impl Scene {
 /// What is said of a call that was stopped while its body ran.
 pub fn interrupted(seconds: f64) -> String {
     format!("Interrupted after {seconds:.1} s: side effects are possible.")
+}
+
+/// The function to call, and how it gets its arguments.
+fn call_style(request: &CallRequest, record: &Record, input: &Value) -> Result<(&'static str, CallStyle), String> {
+    let Some(nested) = &request.nested else { return Ok(("execute", CallStyle::WithCtx)) };
+    let Change { changed, dropped } = nested.arguments.change_to(input)?;
+    let id = nested.arguments.id.clone();
+    Ok(match record.has_function("fun") {
+        true => ("fun", CallStyle::HostArgs { id, changed, dropped }),
+        false => ("execute", CallStyle::HostInput { id }),
+    })
 }
 
 /// True for the built-in tool `r`; another one of that name has no privilege.

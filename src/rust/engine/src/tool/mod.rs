@@ -1,0 +1,3 @@
+//! Native tools: their bodies are functions of the engine.
+
+pub mod web;

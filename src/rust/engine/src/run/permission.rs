@@ -7,6 +7,7 @@ use super::tool::{CallRequest, is_evaluator, problem};
 use crate::error::Error;
 use crate::gate::lattice::{Decision, Guards, Next, Opinion, Round, Verdict};
 use crate::gate::message::{Refusal, denied, how_to_allow};
+use crate::gate::member;
 use crate::gate::mode::{self, Action, Mode};
 use crate::gate::risk::{self, Risk};
 use crate::gate::{Around, risk_of_code};
@@ -136,7 +137,12 @@ impl Gate<'_> {
                 return Assessed::at(risk::UNKNOWN);
             };
             let existing = |name: &str| facts.get("existing")?.get(name)?.as_f64();
-            let around = Around { existing: &existing, member_level: &|path| self.member_level(path), rules: &[] };
+            let around = Around {
+                existing: &existing,
+                member_level: &|path| self.member_level(path),
+                built_in: &|path| self.is_built_in(path),
+                rules: &[],
+            };
             let risk = risk_of_code(&facts, &around);
             let guard = facts.get("guard").and_then(Value::as_str).map(str::to_owned);
             return Assessed { code: Some(risk.clone()), guard, ..Assessed::at(risk.level) };
@@ -154,6 +160,11 @@ impl Gate<'_> {
         let hints = record.spec.field("annotations");
         let read_only = hints.and_then(|a| a.field("read_only")).and_then(HostValue::as_flag) == Some(true);
         Some(if read_only { 0 } else { 2 })
+    }
+
+    /// True for a member that comes with gptr, whatever else has its name.
+    fn is_built_in(&self, path: &str) -> bool {
+        self.scene.snapshot().winner("tool", path).is_some_and(|r| is_built_in(&r))
     }
 
     async fn ask_policy(&self, policy: &Record, round: &mut Round, assessed: &Assessed) {
@@ -186,8 +197,15 @@ impl Gate<'_> {
         match &assessed.code {
             Some(risk) if risk.is_control() => Action::Control,
             Some(_) => Action::Code,
+            None if self.moves_files(assessed) => Action::Write,
             None => Action::Tool,
         }
+    }
+
+    /// True for a command that does no more to files than editing them would.
+    fn moves_files(&self, assessed: &Assessed) -> bool {
+        is_built_in(self.record)
+            && member::with_input(&self.record.key, &assessed.input).is_some_and(|j| j.moves && j.level == assessed.level)
     }
 
     async fn settle(&self, verdict: Verdict, assessed: &Assessed) -> Asked {
@@ -296,6 +314,10 @@ impl Gate<'_> {
             _ => Asked::Denied(denied(Refusal::PersonNo, feedback)),
         }
     }
+}
+
+fn is_built_in(record: &Record) -> bool {
+    record.source.starts_with("builtin:")
 }
 
 fn risk_value(assessed: &Assessed) -> Value {

@@ -18,6 +18,9 @@ the$states <- list()
 the$unload_hooks <- list()
 # Kinds that nothing reads, which was said.
 the$unconsumed <- character()
+# By id: the files that hold the output of commands, and the commands in the background.
+the$streams <- list()
+the$jobs <- list()
 # By name: the factories of built-ins, and the functions behind services.
 the$builtins <- list()
 the$services <- list()

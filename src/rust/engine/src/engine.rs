@@ -220,6 +220,21 @@ impl Engine {
         payload::redact(&self.redactor.borrow(), value);
     }
 
+    /// Those of these environment variables that hold secrets: a provider in `session` takes its key from them, or their
+    /// value has a registered secret in it, or looks like a key.
+    pub fn secret_variables<'v>(
+        &self,
+        session: Option<&str>,
+        variables: impl Iterator<Item = (&'v str, &'v str)>,
+    ) -> Vec<&'v str> {
+        let providers = self.registry.snapshot(session).list("provider");
+        let named = |p: &Rc<Record>| p.spec.field("auth").and_then(HostValue::as_strings).map(|n| n.join("\n"));
+        let keys: Vec<String> = providers.iter().filter_map(named).collect();
+        let is_key = |name: &str| keys.iter().any(|names| names.split('\n').any(|n| n == name));
+        let redactor = self.redactor.borrow();
+        variables.filter(|(name, value)| is_key(name) || redactor.redact(value) != *value).map(|(name, _)| name).collect()
+    }
+
     /// Ends the I/O threads, waiting at most this long.
     pub fn shutdown(&self, limit: Duration) {
         self.runtime.shutdown(limit);

@@ -168,8 +168,9 @@ fn misnamed(signature: &Signature, args: &HostValue) -> Vec<String> {
 }
 
 /// The level of a call of a member that comes with gptr, 0 to 4; `None` where its tool's annotations say it.
-pub fn level(name: &str, input: &Value) -> Option<u8> {
-    crate::gate::member::with_input(name, input).map(|judged| judged.level)
+pub fn level(name: &str, input: &HostValue) -> Option<u8> {
+    let input = input.to_json().unwrap_or_default();
+    crate::gate::member::with_input(name, &input).map(|judged| judged.level)
 }
 
 /// A call may stand within this many others: members and hooks that set off each other come to an end.

@@ -11,6 +11,8 @@ pub(crate) mod scene;
 pub(crate) mod tool;
 pub(crate) mod tool_result;
 
+pub use tool_result::within as text_within_budget;
+
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;

@@ -193,6 +193,7 @@ host_services <- list(
     }
     NULL
   },
+  site = function() site_facts(),
   activate = function(load) activate_load(load)$loaded,
   # Those of a check, see check.R.
   child_processes = function(pause, also) {

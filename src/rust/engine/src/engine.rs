@@ -21,6 +21,7 @@ use crate::registry::store::{NewRecord, Origin, Record, Registry};
 use crate::registry::validate::{self, Events, Generate, Validated};
 use crate::session::Session;
 use crate::task::Bell;
+use crate::tool::Natives;
 use crate::value::{HostValue, Value};
 
 /// The version of the extension API.
@@ -38,6 +39,8 @@ pub struct Engine {
     pub client: http::Client,
     /// Secrets in, markers out.
     pub redactor: Rc<RefCell<Redactor>>,
+    /// Bodies of tools that are functions of the engine.
+    pub natives: Natives,
     /// Loads of extensions.
     pub loads: RefCell<HashMap<u64, Load>>,
     sessions: RefCell<HashMap<String, Weak<Session>>>,
@@ -87,6 +90,7 @@ impl Engine {
             client: http::Client::new(runtime.clone(), http),
             runtime,
             redactor,
+            natives: Natives::builtin(),
             loads: RefCell::default(),
             sessions: RefCell::default(),
             retired: RefCell::default(),

@@ -379,7 +379,7 @@ pub(super) fn is_control_file(path: &str) -> bool {
 }
 
 /// True for the name of a file that holds keys.
-pub(super) fn is_key_file(name: &str) -> bool {
+fn is_key_file(name: &str) -> bool {
     KEY_FILES.contains(&name) || name.starts_with(".env.") || name.ends_with(".pem")
 }
 

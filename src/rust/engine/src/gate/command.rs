@@ -4,7 +4,10 @@
 //! project. A shell does more with a text than any reader can foresee, so whatever expands, substitutes or groups is as
 //! good as unknown.
 
+use std::path::Path;
+
 use super::risk::Category;
+use crate::tool::level;
 
 /// The level of a command that nobody knows, or that is computed.
 pub const UNKNOWN: Judged = Judged { level: 3, category: Category::Process, moves: false };
@@ -386,7 +389,7 @@ fn writing(path: &str) -> Judged {
     let path = path_in(path);
     if steers(path) {
         Judged::at(4, Category::Control)
-    } else if is_elsewhere(path) || holds_secrets(path) || is_instruction(path) {
+    } else if is_elsewhere(path) || holds_secrets(path) || level::is_instruction(Path::new(path)) {
         Judged::at(3, Category::FileWrite)
     } else {
         Judged { level: 2, category: Category::FileWrite, moves: true }
@@ -398,15 +401,11 @@ fn holds_secrets(path: &str) -> bool {
     // `HEAD:.env` is a file of a revision.
     let name = path.rsplit(['/', ':']).next().unwrap_or(path);
     let hidden = name.starts_with('.') && name.contains(['*', '?', '[']);
-    hidden || name == "environ" || super::code::is_key_file(name)
+    hidden || name == "environ" || level::is_secret(Path::new(path)) || level::is_secret(Path::new(name))
 }
 
 fn steers(path: &str) -> bool {
     super::code::is_control_file(path)
-}
-
-fn is_instruction(path: &str) -> bool {
-    matches!(base(path).to_ascii_lowercase().as_str(), "agents.md" | "claude.md") || path.split('/').any(|p| p == ".git" || p == ".gptr")
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use crate::registry::store::{Found, Record, Registry, Snapshot};
 use crate::schema::{Schema, formals_of, from_formals};
 use crate::session::Session;
 use crate::task::Task;
+use crate::tool::is_native;
 use crate::value::{HostData, HostValue, Signature, Value, json};
 
 /// The names below a namespace, or at the top: members and namespaces in byte order.
@@ -136,6 +137,10 @@ pub fn problems(registry: &Registry, record: &str, args: &HostValue) -> Vec<Stri
 
 fn record_problems(record: &Record, args: &HostValue) -> Vec<String> {
     let Some(schema) = record.schema.as_ref() else { return Vec::new() };
+    // The R function of a native tool has a signature of its own, and checks it.
+    if record.spec.field("execute").is_some_and(is_native) && record.has_function("fun") {
+        return Vec::new();
+    }
     if let Some(signature) = derived_from(record, schema) {
         return misnamed(signature, args);
     }

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::native::NativeCall;
 use super::scene::Scene;
 use super::tool::{CallRequest, is_evaluator, problem};
 use crate::error::Error;
@@ -34,6 +35,8 @@ pub struct Gate<'a> {
     pub record: &'a Record,
     /// The schema of its input.
     pub schema: Option<&'a Schema>,
+    /// Its body, when that is native.
+    pub native: Option<&'a NativeCall>,
 }
 
 /// The outcome.
@@ -126,6 +129,9 @@ impl Gate<'_> {
             let reply = self.scene.consult(self.record, "risk", Role::Risk, Some(&self.request.id), args).await;
             return self.read_risk(&reply);
         }
+        if let Some(level) = self.native.and_then(|n| n.level(input)) {
+            return Assessed::at(level);
+        }
         let hints = self.record.spec.field("annotations");
         let read_only = hints.and_then(|a| a.field("read_only")).and_then(HostValue::as_flag) == Some(true);
         Assessed::at(if read_only { 0 } else { 2 })
@@ -198,7 +204,7 @@ impl Gate<'_> {
             Some(risk) if risk.is_control() => Action::Control,
             Some(_) => Action::Code,
             None if self.moves_files(assessed) => Action::Write,
-            None => Action::Tool,
+            None => self.native.map_or(Action::Tool, NativeCall::action),
         }
     }
 

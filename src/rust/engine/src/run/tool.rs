@@ -4,6 +4,7 @@
 use std::rc::Rc;
 use std::time::Instant;
 
+use super::native::NativeCall;
 use super::permission::{Asked, Assessed, Gate};
 use super::scene::{How, Scene};
 use super::tool_result::ToolResult;
@@ -64,7 +65,7 @@ pub struct Finished {
 }
 
 impl Finished {
-    fn refused(key: &str, status: &'static str, text: String) -> Self {
+    pub(super) fn refused(key: &str, status: &'static str, text: String) -> Self {
         Finished { result: ToolResult::error(text), status, key: key.to_owned(), stop: None }
     }
 
@@ -84,9 +85,47 @@ pub fn find(snapshot: &Snapshot, name: &str, nested: bool) -> Found {
     }
 }
 
+/// A call that passed the gates, or ended there.
+pub struct Admitted {
+    request: CallRequest,
+    key: String,
+    budget: Option<f64>,
+    begun: Instant,
+    state: State,
+}
+
+enum State {
+    /// It ended before its body.
+    Over(Box<Finished>),
+    /// Its body is to run.
+    Ready(Box<Ready>),
+}
+
+/// What a body needs to run.
+struct Ready {
+    record: Rc<Record>,
+    /// As the model wrote it.
+    original: Value,
+    input: Value,
+    native: Option<NativeCall>,
+}
+
+impl Admitted {
+    /// True when the run ends with this call.
+    pub fn stops(&self) -> bool {
+        matches!(&self.state, State::Over(finished) if finished.stop.is_some())
+    }
+}
+
 impl Scene {
     /// Makes a call. Nothing fails: whatever goes wrong is an error result.
     pub async fn perform(&self, request: CallRequest) -> Finished {
+        let admitted = self.admit(request).await;
+        self.conclude(admitted).await
+    }
+
+    /// From look-up to the question.
+    pub async fn admit(&self, request: CallRequest) -> Admitted {
         let (input, broken) = read_input(&request.input);
         let announced = self.tool(&request).await;
         let start = || {
@@ -98,16 +137,46 @@ impl Scene {
         let record = self.tool(&request).await;
         let key = record.as_ref().map_or(request.name.as_str(), |r| r.key.as_str()).to_owned();
         let budget = record.as_ref().and_then(|r| r.number("output_tokens"));
-        let mut finished = match (record, self.halted(), broken) {
-            (None, ..) => Finished::refused(&key, "not_found", format!("Tool {} not found", request.name)),
-            (_, Some(text), _) => Finished::refused(&key, "denied", text),
-            (_, _, Some(problem)) => Finished::invalid(&key, &problem),
+        let admitted = match (record, self.halted(), broken) {
+            (None, ..) => Err(Finished::refused(&key, "not_found", format!("Tool {} not found", request.name))),
+            (_, Some(text), _) => Err(Finished::refused(&key, "denied", text)),
+            (_, _, Some(problem)) => Err(Finished::invalid(&key, &problem)),
             (Some(record), None, None) => self.pipeline(&request, record, input).await,
+        };
+        let state = match admitted {
+            Ok(ready) => State::Ready(Box::new(ready)),
+            Err(finished) => State::Over(Box::new(finished)),
+        };
+        Admitted { request, key, budget, begun, state }
+    }
+
+    /// Starts the body of a native tool, unless the run was stopped meanwhile.
+    pub fn start_body(&self, admitted: &mut Admitted) {
+        let Admitted { request, budget, state: State::Ready(ready), .. } = admitted else { return };
+        if let Some(native) = &mut ready.native
+            && !self.run.signal.is_raised()
+        {
+            self.run.executing.borrow_mut().insert(request.id.clone(), Instant::now());
+            native.start(self, self.output_budget(*budget), &ready.input);
+        }
+    }
+
+    /// From the body to the end.
+    pub async fn conclude(&self, mut admitted: Admitted) -> Finished {
+        self.start_body(&mut admitted);
+        let Admitted { request, key, budget, begun, state } = admitted;
+        let mut finished = match state {
+            State::Over(finished) => *finished,
+            State::Ready(ready) => match self.halted().filter(|_| !self.is_executing(&request.id)) {
+                Some(text) => Finished::refused(&key, "denied", text),
+                None => self.execute(&request, *ready).await,
+            },
         };
         self.store(&request, budget, &mut finished);
         if request.nested.is_none() {
             self.keep(&request.id, &finished);
         }
+        self.run.executing.borrow_mut().remove(&request.id);
         let result = &finished.result;
         self.notify("tool_execution_end", || {
             json!({
@@ -118,6 +187,10 @@ impl Scene {
         })
         .await;
         finished
+    }
+
+    fn is_executing(&self, id: &str) -> bool {
+        self.run.executing.borrow().contains_key(id)
     }
 
     /// The tool that a call means now; the code that promised it runs first.
@@ -140,48 +213,49 @@ impl Scene {
         Schema::compile(&json.ok_or("its parameters could not be had")?).map(Some)
     }
 
-    async fn pipeline(&self, request: &CallRequest, record: Rc<Record>, input: Value) -> Finished {
+    /// Validation, hooks, policies, the question.
+    async fn pipeline(&self, request: &CallRequest, record: Rc<Record>, original: Value) -> Result<Ready, Finished> {
         let key = record.key.as_str();
-        let original = input.clone();
-        let schema = match self.input_schema(&record).await {
-            Ok(schema) => schema,
-            Err(problem) => return Finished::invalid(key, &problem),
+        let refused = |status, text| Err(Finished::refused(key, status, text));
+        let native = self.native(&record).await.map_err(|problem| Finished::refused(key, "error", problem))?;
+        let input = match &native {
+            Some(native) if request.nested.is_none() => native.tidy(original.clone()),
+            _ => original.clone(),
         };
+        let schema = self.input_schema(&record).await.map_err(|problem| Finished::invalid(key, &problem))?;
         let wrong = match &request.nested {
             Some(nested) => (!nested.problems.is_empty()).then(|| nested.problems.join("; ")),
             None => problem(schema.as_ref(), &input),
         };
         if let Some(wrong) = wrong {
-            return Finished::invalid(key, &wrong);
+            return Err(Finished::invalid(key, &wrong));
         }
-        let gate = Gate { scene: self, request, record: &record, schema: schema.as_ref() };
-        let (input, assessed) = match self.ask_hooks(&gate, input).await {
-            Ok(asked) => asked,
-            Err(finished) => return *finished,
-        };
+        let gate = Gate { scene: self, request, record: &record, schema: schema.as_ref(), native: native.as_ref() };
+        let given = input.clone();
+        let (input, assessed) = self.ask_hooks(&gate, input).await.map_err(|finished| *finished)?;
         if let Some(text) = self.halted() {
-            return Finished::refused(key, "denied", text);
+            return refused("denied", text);
         }
         let input = match gate.decide(input, assessed).await {
             Asked::Run(input) => input,
-            Asked::Invalid(text) => return Finished::refused(key, "invalid", text),
-            Asked::Denied(text) => return Finished::refused(key, "denied", text),
+            Asked::Invalid(text) => return refused("invalid", text),
+            Asked::Denied(text) => return refused("denied", text),
             Asked::Guarded(text) => {
-                let text = format!("{text}\n[status: blocked; nothing was evaluated]");
-                return Finished::refused(key, "blocked", text);
+                return refused("blocked", format!("{text}\n[status: blocked; nothing was evaluated]"));
             }
             Asked::Stop(text, error) => {
-                return Finished { stop: Some(*error), ..Finished::refused(key, "denied", text) };
+                return Err(Finished { stop: Some(*error), ..Finished::refused(key, "denied", text) });
             }
         };
         if let Some(text) = self.halted() {
-            return Finished::refused(key, "denied", text);
+            return refused("denied", text);
         }
-        if input != original && request.nested.is_some() {
+        if input != given && request.nested.is_some() {
             let text = format!("Permission denied: the input of a nested call can't be modified. Call {key} anew.");
-            return Finished::refused(key, "denied", text);
+            return refused("denied", text);
         }
-        self.execute(request, &record, &original, input).await
+        let native = native.filter(|_| !calls_fun(request, &record));
+        Ok(Ready { record, original, input, native })
     }
 
     /// Asks the `tool_call` hooks. Each sees the level of the input as it stands; what was found out last comes back
@@ -220,10 +294,26 @@ impl Scene {
         }
     }
 
-    async fn execute(&self, request: &CallRequest, record: &Record, original: &Value, input: Value) -> Finished {
-        let key = record.key.clone();
+    /// Runs the body, and asks the `tool_result` hooks of a call of the model's.
+    async fn execute(&self, request: &CallRequest, ready: Ready) -> Finished {
+        let Ready { record, original, input, native } = ready;
+        let mut finished = match native {
+            Some(native) => self.finish_native(&record, native).await,
+            None => self.call_body(request, &record, &input).await,
+        };
+        if input != original {
+            finished.result.details.insert("input".into(), input.clone());
+        }
+        if request.nested.is_none() {
+            self.ask_result_hooks(request, &input, &mut finished).await;
+        }
+        finished
+    }
+
+    /// Runs a body of the host's.
+    async fn call_body(&self, request: &CallRequest, record: &Record, input: &Value) -> Finished {
         let (field, style) = match &request.nested {
-            Some(n) if record.has_function("fun") => ("fun", CallStyle::HostArgs { id: n.args.clone() }),
+            Some(n) if calls_fun(request, record) => ("fun", CallStyle::HostArgs { id: n.args.clone() }),
             _ => ("execute", CallStyle::WithCtx),
         };
         let how = How {
@@ -237,17 +327,10 @@ impl Scene {
         };
         let begun = Instant::now();
         if request.nested.is_none() {
-            *self.run.executing.borrow_mut() = Some((request.id.clone(), begun));
+            self.run.executing.borrow_mut().insert(request.id.clone(), begun);
         }
         let reply = self.call(how, vec![input.clone()]).await;
-        let mut finished = self.outcome(request, key, &reply, begun.elapsed().as_secs_f64());
-        if input != *original {
-            finished.result.details.insert("input".into(), input.clone());
-        }
-        if request.nested.is_none() {
-            self.ask_result_hooks(request, &input, &mut finished).await;
-        }
-        finished
+        self.outcome(request, record.key.clone(), &reply, begun.elapsed().as_secs_f64())
     }
 
     /// The code that the tool `r` evaluates was written by the model, and so is what that code calls.
@@ -320,13 +403,16 @@ impl Scene {
         if request.nested.is_some() {
             return;
         }
-        let budget = budget.map_or(self.session.state.borrow().settings.output_tokens, |x| x as u64);
-        finished.result.cut(budget, |text| self.session.keep_output(text));
+        finished.result.cut(self.output_budget(budget), |text| self.session.keep_output(text));
+    }
+
+    /// Tokens of a result: the tool's own, else those of the session.
+    fn output_budget(&self, own: Option<f64>) -> u64 {
+        own.map_or(self.session.state.borrow().settings.output_tokens, |x| x as u64)
     }
 
     /// Puts the result into the history: it is there before its `tool_execution_end`.
     fn keep(&self, id: &str, finished: &Finished) {
-        *self.run.executing.borrow_mut() = None;
         let result = &finished.result;
         self.session.history.push(Message::ToolResult {
             tool_call_id: id.to_owned(),
@@ -348,6 +434,11 @@ pub fn interrupted(seconds: f64) -> String {
 /// True for the built-in tool `r`; another one of that name has no privilege.
 pub fn is_evaluator(record: &Record) -> bool {
     record.key == "r" && record.source.starts_with("builtin:")
+}
+
+/// A call from R code goes to the tool's R function, when it has one: that takes and gives R values.
+fn calls_fun(request: &CallRequest, record: &Record) -> bool {
+    request.nested.is_some() && record.has_function("fun")
 }
 
 fn read_input(input: &CallInput) -> (Value, Option<String>) {

@@ -227,8 +227,8 @@ pub struct Running {
     pub nested: Rc<RefCell<HashMap<String, u64>>>,
     /// Code that was approved, by tool call of `r`: members that it was seen to call are not asked about again.
     pub approved: crate::run::Approved,
-    /// The call whose body runs, and since when.
-    pub executing: Rc<RefCell<Option<(String, Instant)>>>,
+    /// The calls whose bodies run, and since when.
+    pub executing: Rc<RefCell<HashMap<String, Instant>>>,
     /// A call nested in code could be approved by nobody: the run ends with this.
     pub stop: Rc<RefCell<Option<Error>>>,
 }

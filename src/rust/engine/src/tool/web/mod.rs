@@ -19,8 +19,10 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, LOCATION};
 use reqwest::{Client, Response, StatusCode, Url};
 
-use crate::io::Runtime;
+use super::{Context, Output, Pending};
+use crate::error::Error;
 use crate::provider::http::provide_tls;
+use crate::value::{HostValue, Value};
 use page::Content;
 
 /// Seconds for all of it: names, redirects, body.
@@ -33,54 +35,70 @@ const MOST_BYTES: usize = 10 * 1024 * 1024;
 const SHOWN_ADDRESS: usize = 200;
 
 /// What is to be fetched.
-#[derive(Debug, Clone)]
-pub struct Request {
-    /// The address.
-    pub url: String,
+struct Request {
+    url: String,
     /// Characters of text that are wanted.
-    pub max_chars: usize,
+    max_chars: usize,
     /// True when private and local addresses are fetched too.
-    pub private: bool,
+    private: bool,
 }
 
 /// What came.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Page {
+#[derive(Debug, PartialEq)]
+struct Page {
     /// The text, wrapped as data that nobody vouches for.
-    pub text: String,
+    text: String,
     /// True for an HTTP status of 400 and above.
-    pub is_error: bool,
+    is_error: bool,
     /// The line for the person.
-    pub gloss: String,
+    gloss: String,
 }
 
-/// Fetches a page. May be awaited anywhere; dropping it closes the connection.
-///
-/// # Errors
-/// Why there is none, in words for the model.
-pub async fn fetch(runtime: &Runtime, request: Request) -> Result<Page, String> {
-    fetch_within(runtime, request, Limits::default(), Arc::new(SystemNames)).await
+/// The level of fetching a page.
+pub const LEVEL: u8 = 1;
+
+/// Characters of a page that a caller gets who asks for no other number.
+const CHARACTERS: u64 = 20_000;
+
+/// The body of the tool `web_fetch`.
+pub fn body(input: Value, context: Context) -> Pending {
+    let request = Request {
+        url: input.get("url").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        max_chars: input.get("max_chars").and_then(Value::as_u64).unwrap_or(CHARACTERS).try_into().unwrap_or(usize::MAX),
+        private: context.site.fetch_private,
+    };
+    let pending = fetch(request, Limits::default(), Arc::new(SystemNames));
+    Box::pin(async move {
+        let failed = |message: String| Error::Tool { tool: "web_fetch".into(), status: "error", message };
+        let page = pending.await.map_err(failed)?;
+        if page.is_error {
+            return Err(failed(page.text));
+        }
+        let value = context.asker.takes_value().then(|| HostValue::named([("text", page.text.as_str().into())]));
+        Ok(Output { gloss: Some(page.gloss), value, ..Output::text(page.text) })
+    })
 }
 
-async fn fetch_within(
-    runtime: &Runtime,
+/// Fetches a page. Dropping the future closes the connection. It needs the I/O runtime around it; the client is built
+/// at once, on the caller's thread, since looking up the system's certificates may read the environment.
+fn fetch(
     request: Request,
     limits: Limits,
     names: Arc<dyn Names>,
-) -> Result<Page, String> {
-    let shown = shown(&request.url);
+) -> impl Future<Output = Result<Page, String>> + Send + 'static {
     let admits = if request.private { |_| true } else { limits.admits };
-    let client = client(Guard { names, admits })?;
-    let fetch = Fetch { client, admits, limits, until: Instant::now() + limits.deadline };
-    let deadline = limits.deadline;
-    let work = async move {
-        match tokio::time::timeout(deadline, fetch.page(&request)).await {
-            Ok(page) => page,
-            Err(_) => Err(format!("there was no whole answer within {} s", deadline.as_secs_f64())),
-        }
-    };
-    let page = runtime.spawn(work).await.map_err(|e| e.to_string()).and_then(|page| page);
-    page.map_err(|why| format!("Can't fetch {shown}: {why}."))
+    let client = client(Guard { names, admits });
+    async move {
+        let shown = shown(&request.url);
+        let within = async {
+            let fetch = Fetch { client: client?, admits, limits, until: Instant::now() + limits.deadline };
+            match tokio::time::timeout(limits.deadline, fetch.page(&request)).await {
+                Ok(page) => page,
+                Err(_) => Err(format!("there was no whole answer within {} s", limits.deadline.as_secs_f64())),
+            }
+        };
+        within.await.map_err(|why| format!("Can't fetch {shown}: {why}."))
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -96,7 +114,6 @@ impl Default for Limits {
     }
 }
 
-/// Built on the caller's thread, since looking up the system's certificates may read the environment.
 fn client(guard: Guard) -> Result<Client, String> {
     provide_tls();
     Client::builder()

@@ -8,7 +8,12 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
+use crate::io::Runtime;
 use crate::io::tests::block_on;
+use crate::tool::folder::Folder;
+use crate::tool::tests::context_at;
+use crate::tool::{Asker, Native};
+use crate::value::json;
 
 type Answers = HashMap<&'static str, Box<dyn Fn(&mut TcpStream) + Send + Sync>>;
 
@@ -90,7 +95,7 @@ fn test_limits() -> Limits {
 
 fn get_with(url: &str, limits: Limits, private: bool, names: Arc<dyn Names>) -> Result<Page, String> {
     let request = Request { url: url.to_owned(), max_chars: 20_000, private };
-    block_on(fetch_within(&Runtime::new(|| {}), request, limits, names))
+    block_on(Runtime::new(|| {}).spawn(fetch(request, limits, names))).unwrap()
 }
 
 fn get(url: &str) -> Result<Page, String> {
@@ -302,4 +307,29 @@ fn a_server_that_says_nothing_is_left_at_the_deadline() {
     let error = get_with(&format!("http://127.0.0.1:{}/", server.port), limits, false, names(&[])).unwrap_err();
     assert!(error.contains("no whole answer within 0.3 s"), "{error}");
     drop(hold);
+}
+
+#[test]
+fn the_tool_gives_text_to_a_model_and_a_value_to_code() {
+    let server = serve(HashMap::from([("/", html("<p>mine"))]));
+    let folder = Folder::new();
+    let run = |asker, path: &str, private| {
+        let mut context = context_at(&folder, asker);
+        let site = super::super::site::Site { fetch_private: private, ..(*context.site).clone() };
+        context.site = Arc::new(site);
+        let input = json!({"url": format!("http://127.0.0.1:{}{path}", server.port), "max_chars": 2});
+        block_on(Native::awaiting(body).start(&Runtime::new(|| {}), input, context))
+    };
+    let wrapped = format!(
+        "<web_page url=\"http://127.0.0.1:{}/\">\nmi\n</web_page>\n[... 2 of 4 characters not shown; max_chars was 2]",
+        server.port
+    );
+    let output = run(Asker::Model, "/", true).unwrap();
+    assert_eq!(output, Output { gloss: Some("2 chars from 127.0.0.1".into()), ..Output::text(wrapped.as_str()) });
+    let value = run(Asker::Code, "/", true).unwrap().value.unwrap();
+    assert_eq!(value.field("text").and_then(HostValue::as_str), Some(wrapped.as_str()));
+    let refused = run(Asker::Model, "/", false).unwrap_err();
+    assert!(matches!(&refused, Error::Tool { status: "error", .. }));
+    assert!(refused.to_string().contains("is not a public address"), "{refused}");
+    assert!(run(Asker::Model, "/gone", true).unwrap_err().to_string().starts_with("The server answered with status 404"));
 }

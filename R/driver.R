@@ -18,6 +18,9 @@ the$states <- list()
 the$unload_hooks <- list()
 # Kinds that nothing reads, which was said.
 the$unconsumed <- character()
+# By id: the files that hold the output of commands, and the commands in the background.
+the$streams <- list()
+the$jobs <- list()
 # By name: the factories of built-ins, and the functions behind services.
 the$builtins <- list()
 the$services <- list()
@@ -196,6 +199,7 @@ host_services <- list(
     }
     NULL
   },
+  site = function() site_facts(),
   activate = function(load) activate_load(load)$loaded,
   # Those of a check, see check.R.
   child_processes = function(pause, also) {

@@ -319,14 +319,17 @@ member_search <- function(words, limit = 8L) {
 
 member_out <- function(id, stream = c("stdout", "stderr"), lines = NULL) {
   check_string(id, "id")
+  stream <- check_choice(stream, streams, "stream")
+  if (!is.null(lines)) check_line_numbers(lines)
+  kept <- stream_lines(id, stream, lines)
+  if (!is.null(kept)) return(structure(kept, class = c("gptr_text", "character")))
   text <- engine(.Call(wrap__kept_output, id, frame_session_id()))
   if (is.null(text)) gptr_abort("invalid_argument", paste0("No output is kept under the id '", id, "'."), arg = "id")
   all <- strsplit(text, "\n", fixed = TRUE)[[1L]]
-  if (!is.null(lines)) {
-    if (!is.numeric(lines) || anyNA(lines)) {
-      gptr_abort("invalid_argument", "`lines` must be line numbers.", arg = "lines", expected = "line numbers")
-    }
-    all <- all[lines[lines >= 1 & lines <= length(all)]]
-  }
+  if (!is.null(lines)) all <- all[lines[lines >= 1 & lines <= length(all)]]
   structure(all, class = c("gptr_text", "character"))
+}
+
+check_line_numbers <- function(lines) {
+  check_that(is.numeric(lines) && !anyNA(lines), lines, "lines", "line numbers")
 }

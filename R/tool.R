@@ -8,7 +8,8 @@
 #' shows of the value. With `exposure = "r"` and only `execute`, `fun` has the properties of the schema as
 #' arguments, required ones first.
 #'
-#' In this version calls run one after another, whatever `execution` says.
+#' Bodies in R run one after another, whatever `execution` says. Of the package's own tools, neighbouring calls of
+#' those that only read run at once.
 #'
 #' @param name String of letters, digits, `_` and `-`, 1 to 64 characters.
 #' @param description String. What the tool does, for the model.

@@ -4,6 +4,7 @@ use extendr_api::prelude::*;
 use gptr_engine::catalog;
 use gptr_engine::error::Error;
 use gptr_engine::run::member::{self, Resolved};
+use gptr_engine::run::text_within_budget;
 use gptr_engine::value::json;
 
 use crate::answer::{answer, engine, guarded};
@@ -67,6 +68,34 @@ fn cut_help(lines: Robj, budget: Robj) -> Robj {
     })
 }
 
+/// A text within a budget of tokens, with the call that gives the whole where it is cut.
+#[extendr]
+fn text_within(text: Robj, budget: Robj, call: Robj) -> Robj {
+    answer(|| {
+        let text = &arg::text(&text, "text")?;
+        let budget = arg::number(&budget, "budget")?;
+        Ok(json!(text_within_budget(text, budget as u64, &arg::text(&call, "call")?)))
+    })
+}
+
+/// The level of a call of a built-in member, or NULL.
+#[extendr]
+fn member_level(name: Robj, input: Robj) -> Robj {
+    answer(|| {
+        Ok(json!(member::level(&arg::text(&name, "name")?, &host_value(&input))))
+    })
+}
+
+/// The names of those environment variables that hold secrets.
+#[extendr]
+fn secret_variables(names: Robj, values: Robj, session: Robj) -> Robj {
+    answer(|| {
+        let (names, values) = (path_of(&names), path_of(&values));
+        let variables = names.iter().map(String::as_str).zip(values.iter().map(String::as_str));
+        Ok(json!(engine().secret_variables(host_value(&session).as_str(), variables)))
+    })
+}
+
 /// Hits of a search.
 #[extendr]
 fn member_search(words: Robj, limit: Robj, session: Robj) -> Robj {
@@ -125,6 +154,9 @@ extendr_module! {
     fn member_check;
     fn member_help;
     fn cut_help;
+    fn text_within;
+    fn member_level;
+    fn secret_variables;
     fn member_search;
     fn task_member;
     fn task_tool;

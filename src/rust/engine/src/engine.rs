@@ -21,6 +21,7 @@ use crate::registry::store::{NewRecord, Origin, Record, Registry};
 use crate::registry::validate::{self, Events, Generate, Validated};
 use crate::session::Session;
 use crate::task::Bell;
+use crate::tool::Natives;
 use crate::value::{HostValue, Value};
 
 /// The version of the extension API.
@@ -38,6 +39,8 @@ pub struct Engine {
     pub client: http::Client,
     /// Secrets in, markers out.
     pub redactor: Rc<RefCell<Redactor>>,
+    /// Bodies of tools that are functions of the engine.
+    pub natives: Natives,
     /// Loads of extensions.
     pub loads: RefCell<HashMap<u64, Load>>,
     sessions: RefCell<HashMap<String, Weak<Session>>>,
@@ -87,6 +90,7 @@ impl Engine {
             client: http::Client::new(runtime.clone(), http),
             runtime,
             redactor,
+            natives: Natives::builtin(),
             loads: RefCell::default(),
             sessions: RefCell::default(),
             retired: RefCell::default(),
@@ -218,6 +222,21 @@ impl Engine {
     /// Secrets in the strings of a value become markers.
     pub fn redact(&self, value: &mut Value) {
         payload::redact(&self.redactor.borrow(), value);
+    }
+
+    /// Those of these environment variables that hold secrets: a provider in `session` takes its key from them, or their
+    /// value has a registered secret in it, or looks like a key.
+    pub fn secret_variables<'v>(
+        &self,
+        session: Option<&str>,
+        variables: impl Iterator<Item = (&'v str, &'v str)>,
+    ) -> Vec<&'v str> {
+        let providers = self.registry.snapshot(session).list("provider");
+        let named = |p: &Rc<Record>| p.spec.field("auth").and_then(HostValue::as_strings).map(|n| n.join("\n"));
+        let keys: Vec<String> = providers.iter().filter_map(named).collect();
+        let is_key = |name: &str| keys.iter().any(|names| names.split('\n').any(|n| n == name));
+        let redactor = self.redactor.borrow();
+        variables.filter(|(name, value)| is_key(name) || redactor.redact(value) != *value).map(|(name, _)| name).collect()
     }
 
     /// Ends the I/O threads, waiting at most this long.

@@ -82,6 +82,18 @@ impl Call {
         }
     }
 
+    /// Asks the host where it is, as [`Site::read`](crate::tool::site::Site::read) takes it.
+    pub fn site(caller: Caller) -> Self {
+        Call {
+            handler: HandlerId { record: Call::HOST.into(), home: None, field: "site".into() },
+            role: Role::Facts,
+            args: vec![],
+            style: CallStyle::Plain,
+            caller,
+            timeout: None,
+        }
+    }
+
     /// Asks the host for the first of these environment variables that is set: `{name, value}` or NULL.
     pub fn environment(names: &[String]) -> Self {
         Call {

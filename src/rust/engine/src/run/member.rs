@@ -15,6 +15,7 @@ use crate::registry::store::{Found, Record, Registry, Snapshot};
 use crate::schema::{Schema, formals_of, from_formals};
 use crate::session::Session;
 use crate::task::Task;
+use crate::tool::is_native;
 use crate::value::{HostData, HostValue, Map, Signature, Value, json};
 
 /// The names below a namespace, or at the top: members and namespaces in byte order.
@@ -138,6 +139,10 @@ pub fn problems(registry: &Registry, record: &str, args: &HostValue) -> Vec<Stri
 
 pub(super) fn record_problems(record: &Record, args: &HostValue) -> Vec<String> {
     let Some(schema) = record.schema.as_ref() else { return Vec::new() };
+    // The R function of a native tool has a signature of its own, and checks it.
+    if record.spec.field("execute").is_some_and(is_native) && record.has_function("fun") {
+        return Vec::new();
+    }
     if let Some(signature) = derived_from(record, schema) {
         return misnamed(signature, args);
     }
@@ -183,6 +188,12 @@ fn misnamed(signature: &Signature, args: &HostValue) -> Vec<String> {
     let mut problems: Vec<String> = unknown.map(|name| format!("unknown argument '{name}'")).collect();
     problems.extend(missing.map(|f| format!("'{}' is required", f.name)));
     problems
+}
+
+/// The level of a call of a member that comes with gptr, 0 to 4; `None` where its tool's annotations say it.
+pub fn level(name: &str, input: &HostValue) -> Option<u8> {
+    let input = input.to_json().unwrap_or_default();
+    crate::gate::member::with_input(name, &input).map(|judged| judged.level)
 }
 
 /// A call may stand within this many others: members and hooks that set off each other come to an end.

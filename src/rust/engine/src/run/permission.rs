@@ -3,11 +3,13 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use super::native::NativeCall;
 use super::scene::Scene;
 use super::tool::{CallInput, CallRequest, is_evaluator, problem};
 use crate::error::Error;
 use crate::gate::lattice::{Decision, Guards, Next, Opinion, Round, Verdict};
 use crate::gate::message::{Refusal, denied, how_to_allow};
+use crate::gate::member;
 use crate::gate::mode::{self, Action, Mode};
 use crate::gate::risk::{self, Risk};
 use crate::gate::{Around, risk_of_code};
@@ -35,6 +37,8 @@ pub struct Gate<'a> {
     pub record: &'a Record,
     /// The schema of its input.
     schema: Option<&'a Schema>,
+    /// Its body, when that is native.
+    pub native: Option<&'a NativeCall>,
     /// The level that was found last.
     level: Cell<Option<u8>>,
 }
@@ -72,8 +76,14 @@ impl Assessed {
 
 impl<'a> Gate<'a> {
     /// A gate for a call.
-    pub fn new(scene: &'a Scene, request: &'a CallRequest, record: &'a Record, schema: Option<&'a Schema>) -> Self {
-        Gate { scene, request, record, schema, level: Cell::new(None) }
+    pub fn new(
+        scene: &'a Scene,
+        request: &'a CallRequest,
+        record: &'a Record,
+        schema: Option<&'a Schema>,
+        native: Option<&'a NativeCall>,
+    ) -> Self {
+        Gate { scene, request, record, schema, native, level: Cell::new(None) }
     }
 
     /// How much the call can do, as found last.
@@ -148,6 +158,9 @@ impl<'a> Gate<'a> {
             let reply = self.scene.consult(self.record, "risk", Role::Risk, Some(&self.request.id), args).await;
             return self.read_risk(&reply);
         }
+        if let Some(level) = self.native.and_then(|n| n.level(input)) {
+            return Assessed::at(level);
+        }
         let hints = self.record.spec.field("annotations");
         let read_only = hints.and_then(|a| a.field("read_only")).and_then(HostValue::as_flag) == Some(true);
         Assessed::at(if read_only { 0 } else { 2 })
@@ -214,8 +227,15 @@ impl<'a> Gate<'a> {
         match &assessed.code {
             Some(risk) if risk.is_control() => Action::Control,
             Some(_) => Action::Code,
-            None => Action::Tool,
+            None if self.moves_files(assessed) => Action::Write,
+            None => self.native.map_or(Action::Tool, NativeCall::action),
         }
+    }
+
+    /// True for a command that does no more to files than editing them would.
+    fn moves_files(&self, assessed: &Assessed) -> bool {
+        is_built_in(self.record)
+            && member::with_input(&self.record.key, &assessed.input).is_some_and(|j| j.moves && j.level == assessed.level)
     }
 
     async fn settle(&self, verdict: Verdict, assessed: &Assessed) -> Asked {
@@ -328,8 +348,13 @@ impl<'a> Gate<'a> {
 /// The risk of code from the facts that the host found in its text.
 pub fn code_risk(snapshot: &Snapshot, facts: &Value) -> Risk {
     let existing = |name: &str| facts.get("existing")?.get(name)?.as_f64();
-    let member_level = |path: &str| member_level(snapshot, path);
-    risk_of_code(facts, &Around { existing: &existing, member_level: &member_level, rules: &[] })
+    let around = Around {
+        existing: &existing,
+        member_level: &|path| member_level(snapshot, path),
+        built_in: &|path| snapshot.winner("tool", path).is_some_and(|r| is_built_in(&r)),
+        rules: &[],
+    };
+    risk_of_code(facts, &around)
 }
 
 /// The level of a `peter$` member that code calls: 0 for read-only ones.
@@ -338,6 +363,11 @@ fn member_level(snapshot: &Snapshot, path: &str) -> Option<u8> {
     let hints = record.spec.field("annotations");
     let read_only = hints.and_then(|a| a.field("read_only")).and_then(HostValue::as_flag) == Some(true);
     Some(if read_only { 0 } else { 2 })
+}
+
+/// True for a record that comes with gptr, whatever else has its name.
+fn is_built_in(record: &Record) -> bool {
+    record.source.starts_with("builtin:")
 }
 
 fn risk_value(assessed: &Assessed) -> Value {

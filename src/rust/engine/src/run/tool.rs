@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use super::member::{Arguments, Change};
+use super::native::NativeCall;
 use super::permission::{Asked, Assessed, Gate};
 use super::scene::{How, Scene};
 use super::tool_result::ToolResult;
@@ -72,7 +73,7 @@ pub struct Finished {
 }
 
 impl Finished {
-    fn refused(key: &str, status: &'static str, text: String) -> Self {
+    pub(super) fn refused(key: &str, status: &'static str, text: String) -> Self {
         Finished { result: ToolResult::error(text), status, key: key.to_owned(), stop: None, level: None }
     }
 
@@ -92,9 +93,51 @@ pub fn find(snapshot: &Snapshot, name: &str, nested: bool) -> Found {
     }
 }
 
+/// A call that passed the gates, or ended there.
+pub struct Admitted {
+    request: CallRequest,
+    key: String,
+    /// Tokens that the result may take.
+    room: u64,
+    /// The call around it tells of it.
+    noted: bool,
+    begun: Instant,
+    state: State,
+}
+
+enum State {
+    /// It ended before its body.
+    Over(Box<Finished>),
+    /// Its body is to run.
+    Ready(Box<Ready>),
+}
+
+/// What a body needs to run.
+struct Ready {
+    record: Rc<Record>,
+    /// As the model wrote it.
+    original: Value,
+    input: Value,
+    native: Option<NativeCall>,
+    level: Option<u8>,
+}
+
+impl Admitted {
+    /// True when the run ends with this call.
+    pub fn stops(&self) -> bool {
+        matches!(&self.state, State::Over(finished) if finished.stop.is_some())
+    }
+}
+
 impl Scene {
     /// Makes a call. Nothing fails: whatever goes wrong is an error result.
     pub async fn perform(&self, request: CallRequest) -> Finished {
+        let admitted = self.admit(request).await;
+        self.conclude(admitted).await
+    }
+
+    /// From look-up to the question.
+    pub async fn admit(&self, request: CallRequest) -> Admitted {
         let (input, broken) = read_input(&request.input);
         let announced = self.tool(&request).await;
         let start = || {
@@ -107,11 +150,40 @@ impl Scene {
         let key = record.as_ref().map_or(request.name.as_str(), |r| r.key.as_str()).to_owned();
         let room = self.room(record.as_deref());
         let noted = record.as_ref().is_some_and(|r| r.spec.field("record").and_then(HostValue::as_flag) != Some(false));
-        let mut finished = match (record, self.halted(), broken) {
-            (None, ..) => Finished::refused(&key, "not_found", format!("Tool {} not found", request.name)),
-            (_, Some(text), _) => Finished::refused(&key, "denied", text),
-            (_, _, Some(problem)) => Finished::invalid(&key, &problem),
+        let admitted = match (record, self.halted(), broken) {
+            (None, ..) => Err(Finished::refused(&key, "not_found", format!("Tool {} not found", request.name))),
+            (_, Some(text), _) => Err(Finished::refused(&key, "denied", text)),
+            (_, _, Some(problem)) => Err(Finished::invalid(&key, &problem)),
             (Some(record), None, None) => self.pipeline(&request, record, input).await,
+        };
+        let state = match admitted {
+            Ok(ready) => State::Ready(Box::new(ready)),
+            Err(finished) => State::Over(Box::new(finished)),
+        };
+        Admitted { request, key, room, noted, begun, state }
+    }
+
+    /// Starts the body of a native tool, unless the run was stopped meanwhile.
+    pub fn start_body(&self, admitted: &mut Admitted) {
+        let Admitted { request, room, state: State::Ready(ready), .. } = admitted else { return };
+        if let Some(native) = &mut ready.native
+            && !self.run.signal.is_raised()
+        {
+            self.run.executing.borrow_mut().insert(request.id.clone(), Instant::now());
+            native.start(self, *room, &ready.input);
+        }
+    }
+
+    /// From the body to the end.
+    pub async fn conclude(&self, mut admitted: Admitted) -> Finished {
+        self.start_body(&mut admitted);
+        let Admitted { request, key, room, noted, begun, state } = admitted;
+        let mut finished = match state {
+            State::Over(finished) => *finished,
+            State::Ready(ready) => match self.halted().filter(|_| !self.is_executing(&request.id)) {
+                Some(text) => Finished::refused(&key, "denied", text),
+                None => self.execute(&request, *ready).await,
+            },
         };
         self.store(&request, room, &mut finished);
         match &request.nested {
@@ -119,6 +191,7 @@ impl Scene {
             Some(_) => {}
             None => self.keep(&request.id, &finished),
         }
+        self.run.executing.borrow_mut().remove(&request.id);
         let result = &finished.result;
         self.notify("tool_execution_end", || {
             json!({
@@ -129,6 +202,10 @@ impl Scene {
         })
         .await;
         finished
+    }
+
+    fn is_executing(&self, id: &str) -> bool {
+        self.run.executing.borrow().contains_key(id)
     }
 
     /// The tool that a call means now; the code that promised it runs first.
@@ -151,46 +228,50 @@ impl Scene {
         Schema::compile(&json.ok_or("its parameters could not be had")?).map(Some)
     }
 
-    async fn pipeline(&self, request: &CallRequest, record: Rc<Record>, input: Value) -> Finished {
-        let schema = match self.input_schema(&record).await {
-            Ok(schema) => schema,
-            Err(problem) => return Finished::invalid(&record.key, &problem),
-        };
-        let gate = Gate::new(self, request, &record, schema.as_ref());
-        let finished = self.pass(&gate, input).await;
-        Finished { level: gate.level(), ..finished }
+    /// Validation, hooks, policies, the question.
+    async fn pipeline(&self, request: &CallRequest, record: Rc<Record>, original: Value) -> Result<Ready, Finished> {
+        let key = record.key.as_str();
+        let native = self.native(&record).await.map_err(|problem| Finished::refused(key, "error", problem))?;
+        let schema = self.input_schema(&record).await.map_err(|problem| Finished::invalid(key, &problem))?;
+        let gate = Gate::new(self, request, &record, schema.as_ref(), native.as_ref());
+        let passed = self.pass(&gate, &original).await;
+        let level = gate.level();
+        let input = passed.map_err(|finished| Finished { level, ..finished })?;
+        let native = native.filter(|_| !calls_fun(request, &record));
+        Ok(Ready { record, original, input, native, level })
     }
 
-    async fn pass(&self, gate: &Gate<'_>, input: Value) -> Finished {
+    /// The input that may run.
+    async fn pass(&self, gate: &Gate<'_>, original: &Value) -> Result<Value, Finished> {
         let Gate { request, record, .. } = gate;
         let key = record.key.as_str();
-        let original = input.clone();
-        if let Some(wrong) = gate.problem(&input) {
-            return Finished::invalid(key, &wrong);
-        }
-        let (input, assessed) = match self.ask_hooks(gate, input).await {
-            Ok(asked) => asked,
-            Err(finished) => return *finished,
+        let refused = |status, text| Err(Finished::refused(key, status, text));
+        let input = match gate.native {
+            Some(native) if request.nested.is_none() => native.tidy(original.clone()),
+            _ => original.clone(),
         };
+        if let Some(wrong) = gate.problem(&input) {
+            return Err(Finished::invalid(key, &wrong));
+        }
+        let (input, assessed) = self.ask_hooks(gate, input).await.map_err(|finished| *finished)?;
         if let Some(text) = self.halted() {
-            return Finished::refused(key, "denied", text);
+            return refused("denied", text);
         }
         let input = match gate.decide(input, assessed).await {
             Asked::Run(input) => input,
-            Asked::Invalid(text) => return Finished::refused(key, "invalid", text),
-            Asked::Denied(text) => return Finished::refused(key, "denied", text),
+            Asked::Invalid(text) => return refused("invalid", text),
+            Asked::Denied(text) => return refused("denied", text),
             Asked::Guarded(text) => {
-                let text = format!("{text}\n[status: blocked; nothing was evaluated]");
-                return Finished::refused(key, "blocked", text);
+                return refused("blocked", format!("{text}\n[status: blocked; nothing was evaluated]"));
             }
             Asked::Stop(text, error) => {
-                return Finished { stop: Some(*error), ..Finished::refused(key, "denied", text) };
+                return Err(Finished { stop: Some(*error), ..Finished::refused(key, "denied", text) });
             }
         };
         if let Some(text) = self.halted() {
-            return Finished::refused(key, "denied", text);
+            return refused("denied", text);
         }
-        self.execute(request, record, &original, input).await
+        Ok(input)
     }
 
     /// Asks the `tool_call` hooks. Each sees the level of the input as it stands; what was found out last comes back
@@ -229,11 +310,31 @@ impl Scene {
         }
     }
 
-    async fn execute(&self, request: &CallRequest, record: &Record, original: &Value, input: Value) -> Finished {
-        let key = record.key.clone();
-        let (field, style) = match call_style(request, record, &input) {
+    /// Runs the body, and asks the `tool_result` hooks of a call of the model's.
+    async fn execute(&self, request: &CallRequest, ready: Ready) -> Finished {
+        let Ready { record, original, input, native, level } = ready;
+        let mut finished = match native {
+            Some(native) => self.finish_native(&record, native).await,
+            None => self.call_body(request, &record, &input).await,
+        };
+        finished.level = level;
+        if input != original {
+            finished.result.details.insert("input".into(), input.clone());
+        }
+        if let Some(rows) = self.run.noted.borrow_mut().remove(&request.id) {
+            finished.result.details.insert("nested".into(), Value::Array(rows));
+        }
+        if request.nested.is_none() {
+            self.ask_result_hooks(request, &input, &mut finished).await;
+        }
+        finished
+    }
+
+    /// Runs a body of the host's.
+    async fn call_body(&self, request: &CallRequest, record: &Record, input: &Value) -> Finished {
+        let (field, style) = match call_style(request, record, input) {
             Ok(style) => style,
-            Err(problem) => return Finished::invalid(&key, &problem),
+            Err(problem) => return Finished::invalid(&record.key, &problem),
         };
         let how = How {
             record,
@@ -246,20 +347,10 @@ impl Scene {
         };
         let begun = Instant::now();
         if request.nested.is_none() {
-            *self.run.executing.borrow_mut() = Some((request.id.clone(), begun));
+            self.run.executing.borrow_mut().insert(request.id.clone(), begun);
         }
         let reply = self.call(how, vec![input.clone()]).await;
-        let mut finished = self.outcome(request, key, &reply, begun.elapsed().as_secs_f64());
-        if input != *original {
-            finished.result.details.insert("input".into(), input.clone());
-        }
-        if let Some(rows) = self.run.noted.borrow_mut().remove(&request.id) {
-            finished.result.details.insert("nested".into(), Value::Array(rows));
-        }
-        if request.nested.is_none() {
-            self.ask_result_hooks(request, &input, &mut finished).await;
-        }
-        finished
+        self.outcome(request, record.key.clone(), &reply, begun.elapsed().as_secs_f64())
     }
 
     /// Notes a nested call for the details of the call around it.
@@ -359,7 +450,6 @@ impl Scene {
 
     /// Puts the result into the history: it is there before its `tool_execution_end`.
     fn keep(&self, id: &str, finished: &Finished) {
-        *self.run.executing.borrow_mut() = None;
         let result = &finished.result;
         self.session.history.push(Message::ToolResult {
             tool_call_id: id.to_owned(),
@@ -383,7 +473,7 @@ fn call_style(request: &CallRequest, record: &Record, input: &Value) -> Result<(
     let Some(nested) = &request.nested else { return Ok(("execute", CallStyle::WithCtx)) };
     let Change { changed, dropped } = nested.arguments.change_to(input)?;
     let id = nested.arguments.id.clone();
-    Ok(match record.has_function("fun") {
+    Ok(match calls_fun(request, record) {
         true => ("fun", CallStyle::HostArgs { id, changed, dropped }),
         false => ("execute", CallStyle::HostInput { id }),
     })
@@ -392,6 +482,11 @@ fn call_style(request: &CallRequest, record: &Record, input: &Value) -> Result<(
 /// True for the built-in tool `r`; another one of that name has no privilege.
 pub fn is_evaluator(record: &Record) -> bool {
     record.key == "r" && record.source.starts_with("builtin:")
+}
+
+/// A call from R code goes to the tool's R function, when it has one: that takes and gives R values.
+fn calls_fun(request: &CallRequest, record: &Record) -> bool {
+    request.nested.is_some() && record.has_function("fun")
 }
 
 fn read_input(input: &CallInput) -> (Value, Option<String>) {

@@ -92,7 +92,7 @@ impl ToolResult {
                 continue;
             }
             let kept = keep(text.clone());
-            *text = cut_text(text, budget, &kept.id);
+            *text = cut_text(text, budget, &format!("peter$out(\"{}\")", kept.id));
             self.details.insert("truncated".into(), json!(true));
             self.details.insert("out_id".into(), json!(kept.id));
             self.details.insert("spill".into(), json!(kept.spill));
@@ -100,8 +100,13 @@ impl ToolResult {
     }
 }
 
+/// A text within a budget of tokens: all of it, or its head and tail; `call` gives the reader the whole.
+pub fn within(text: &str, budget: u64, call: &str) -> String {
+    if estimate(text, Class::ROutput) <= budget { text.to_owned() } else { cut_text(text, budget, call) }
+}
+
 /// Whole lines from the head and the tail of a text within the budget, and a line that says what is missing.
-fn cut_text(text: &str, budget: u64, id: &str) -> String {
+fn cut_text(text: &str, budget: u64, call: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let cost = |line: &str| estimate(line, Class::ROutput).max(1);
     let take = |lines: &mut dyn Iterator<Item = &&str>, room: u64| {
@@ -117,10 +122,10 @@ fn cut_text(text: &str, budget: u64, id: &str) -> String {
     let head = take(&mut lines.iter(), head_room);
     let tail = take(&mut lines[head..].iter().rev(), budget - head_room);
     if head + tail == 0 {
-        return cut_line(text, budget, id);
+        return cut_line(text, budget, call);
     }
     let missing = lines.len() - head - tail;
-    let note = format!("[... {missing} lines not shown; peter$out(\"{id}\") has all]");
+    let note = format!("[... {missing} lines not shown; {call} has all]");
     let mut out: Vec<&str> = lines[..head].to_vec();
     out.push(&note);
     out.extend(&lines[lines.len() - tail..]);
@@ -128,7 +133,7 @@ fn cut_text(text: &str, budget: u64, id: &str) -> String {
 }
 
 /// A single line over the budget is cut in its middle.
-fn cut_line(text: &str, budget: u64, id: &str) -> String {
+fn cut_line(text: &str, budget: u64, call: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
     let whole = estimate(text, Class::ROutput).max(1);
     let room = usize::try_from(chars.len() as u64 * budget / whole).unwrap_or(0).max(2);
@@ -137,7 +142,7 @@ fn cut_line(text: &str, budget: u64, id: &str) -> String {
     let missing = chars.len().saturating_sub(room);
     let start: String = chars.iter().take(head).collect();
     let end: String = chars[chars.len() - tail.min(chars.len())..].iter().collect();
-    format!("{start}[... {missing} characters not shown; peter$out(\"{id}\") has all]{end}")
+    format!("{start}[... {missing} characters not shown; {call} has all]{end}")
 }
 
 #[cfg(test)]

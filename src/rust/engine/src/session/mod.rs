@@ -264,8 +264,8 @@ pub struct Running {
     pub code: Rc<RefCell<HashMap<String, SeenCode>>>,
     /// Calls nested in a tool call, as its details will tell of them.
     pub noted: Rc<RefCell<HashMap<String, Vec<Value>>>>,
-    /// The call whose body runs, and since when.
-    pub executing: Rc<RefCell<Option<(String, Instant)>>>,
+    /// The calls whose bodies run, and since when.
+    pub executing: Rc<RefCell<HashMap<String, Instant>>>,
     /// A call nested in code could be approved by nobody: the run ends with this.
     pub stop: Rc<RefCell<Option<Error>>>,
 }

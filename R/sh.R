@@ -180,9 +180,9 @@ command_specs <- function() {
   flag <- function(...) list(type = "boolean", description = paste0(...))
   # No type: a string or several, seconds that may be Inf, variables by name.
   either <- function(...) list(description = paste0(...))
-  member <- function(name, description, fun, required, properties) {
+  member <- function(name, description, fun, required, properties, ...) {
     gptr_tool(name, description, fun = fun, exposure = "r",
-      parameters = list(type = "object", required = required, properties = properties),
+      parameters = list(type = "object", required = required, properties = properties, ...),
       risk = function(input, ctx) engine(.Call(wrap__member_level, name, input)),
       annotations = list(read_only = FALSE, destructive = TRUE, idempotent = FALSE, open_world = TRUE))
   }
@@ -199,7 +199,9 @@ command_specs <- function() {
       list("path"), list(path = text("The script."), args = either("Its arguments."),
       interpreter = either("Program, and arguments before the script; by default by first line or suffix."),
       input = either("As for sh()."), wd = either("As for sh()."), timeout = either("As for sh()."), env = either("As for sh()."),
-      merge = either("As for sh()."), check = either("As for sh()."), max_tokens = either("As for sh()."))),
+      merge = either("As for sh()."), check = either("As for sh()."), max_tokens = either("As for sh().")),
+      # The function itself says which arguments it does not know.
+      additionalProperties = TRUE),
     member("bg", paste("Start a command in the background. The value has read(), wait(), write(), kill() and status();",
       "it ends with the R session."), bg_member, list("cmd"),
       list(cmd = command, name = list(type = c("string", "null"), description = "What it is listed as."),

@@ -9,6 +9,7 @@
 pub(crate) mod folder;
 pub mod level;
 pub mod listing;
+pub mod output;
 pub mod site;
 pub mod text;
 pub mod web;

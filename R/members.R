@@ -162,7 +162,7 @@ supplied <- function(frame, names) {
 call_member <- function(path, args) {
   frame <- current_frame()
   if (is.null(frame)) return(call_member_directly(path, args))
-  session <- live_session(frame$session %||% "")
+  session <- live_session(frame$session)
   if (is.null(session) || is.null(frame$run)) return(call_member_directly(path, args))
   call_member_in_run(path, args, session, frame)
 }

@@ -244,6 +244,13 @@ impl Gate<'_> {
         Asked::Run(input)
     }
 
+    /// A person who approved code that changes the guards approved each such function that it names, once.
+    fn grant(&self, decision: Decision, assessed: &Assessed) {
+        if let (Decision::AskHuman, Some(risk)) = (decision, &assessed.code) {
+            self.scene.run.grants.issue(&self.request.id, risk.controls());
+        }
+    }
+
     /// True for a member that the code around it was seen to call, at or below the level that was approved.
     fn was_approved(&self, assessed: &Assessed) -> bool {
         let outer = self.request.nested.as_ref().filter(|n| n.from_model_code).and_then(|n| n.outer.as_ref());
@@ -312,7 +319,10 @@ impl Gate<'_> {
         };
         let feedback = answer.field("feedback").and_then(HostValue::as_str).unwrap_or_default();
         match answer.field("decision").and_then(HostValue::as_str) {
-            Some("allow") => self.approved(verdict.input, assessed),
+            Some("allow") => {
+                self.grant(verdict.decision, assessed);
+                self.approved(verdict.input, assessed)
+            }
             Some("abort") => {
                 self.scene.run.signal.abort("user");
                 Asked::Denied(denied(Refusal::PersonAbort, ""))

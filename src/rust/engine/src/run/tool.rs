@@ -174,6 +174,7 @@ impl Scene {
         };
         self.store(&request, budget, &mut finished);
         if request.nested.is_none() {
+            self.run.grants.end(&request.id);
             self.keep(&request.id, &finished);
         }
         self.run.executing.borrow_mut().remove(&request.id);

@@ -9,6 +9,7 @@ use std::rc::{Rc, Weak};
 use std::time::Instant;
 
 use crate::error::Error;
+use crate::gate::grant::Grants;
 use crate::gate::mode::Mode;
 use crate::message::Block;
 use crate::prompt::block::BlockMemory;
@@ -227,6 +228,8 @@ pub struct Running {
     pub nested: Rc<RefCell<HashMap<String, u64>>>,
     /// Code that was approved, by tool call of `r`: members that it was seen to call are not asked about again.
     pub approved: crate::run::Approved,
+    /// What a person approved by name.
+    pub grants: Rc<Grants>,
     /// The calls whose bodies run, and since when.
     pub executing: Rc<RefCell<HashMap<String, Instant>>>,
     /// A call nested in code could be approved by nobody: the run ends with this.
@@ -241,6 +244,7 @@ impl Running {
             signal,
             nested: Rc::default(),
             approved: Rc::default(),
+            grants: Rc::default(),
             executing: Rc::default(),
             stop: Rc::default(),
         }

@@ -1,5 +1,32 @@
 # The tool ask_user: questions of the model to the person.
 
+#' Questions of the model to the person
+#'
+#' The tool `ask_user`, also `peter$ask_user(question, options = NULL)` in code. It is declared to the model when a
+#' person is present, or in mode manual.
+#'
+#' The short form is `question` (string), with `options` (2 to 9 strings) where there are a few answers. The result is
+#' the answer: an option, or what was typed. The long form is `questions`, 1 to 4 of list(`id`, `question`, `type` =
+#' "single", "multi" or "text", `options`, `default`); the result has a line for each.
+#'
+#' With nobody present the model gets an error result, and the run goes on. A person may dismiss the questions; in
+#' code the value is then `NA`. The record of kind `ui` that is in use asks (`questions(questions)`, which returns
+#' list(`answers` = named list, `cancelled`)); without one the console does.
+#'
+#' @section Conditions: in code, `gptr_error_tool` (fields `tool`, `status`) with nobody present or for a bad call.
+#' @seealso [gptr_commands], [gptr_web_fetch], [gptr_kinds].
+#' @name gptr_ask_user
+#' @examples
+#' fake <- gptr_fake_provider(list(
+#'   list(tool = "ask_user", input = list(question = "Which unit?", options = c("mg", "g"))),
+#'   "done"
+#' ))
+#' old <- options(gptr.interactive = FALSE)
+#' session <- peter("Convert the column.", model = fake)
+#' session$messages[[3]]$content[[1]]$text
+#' options(old)
+NULL
+
 ask_user_tool <- function() {
   text <- function(description) list(type = "string", description = description)
   options <- list(type = "array", items = list(type = "string"), description = "2 to 9 answers to choose from.")
@@ -7,9 +34,9 @@ ask_user_tool <- function() {
     id = text("Its name in the answer; each has its own."), question = text("What is asked."),
     type = list(type = "string", enum = I(question_types)), options = options,
     default = text("The answer when the person just presses Enter.")))
-  gptr_tool("ask_user", paste("Ask the person who is at the console, and wait for the answer. For a decision that is theirs:",
-    "a goal that is not clear, a choice between ways, data that only they have. Give `question`, with `options` where",
-    "there are a few answers; or `questions`, 1 to 4 of them at once."),
+  gptr_tool("ask_user", paste("Ask the person who is at the console, and wait for the answer. For a decision that is",
+    "theirs: a goal that is not clear, a choice between ways, data that only they have. Give `question`, with",
+    "`options` where there are a few answers; or `questions`, 1 to 4 of them at once."),
     parameters = list(type = "object", properties = list(
       question = text("What is asked."), options = options,
       questions = list(type = "array", items = question, description = "1 to 4 questions, in place of `question`."))),
@@ -43,8 +70,8 @@ ask_user <- function(input) {
 
 dismissed_result <- function(short) {
   gptr_tool_result("The user dismissed the questions without answering. Don't ask the same again.",
-    details = list(answers = structure(list(), names = character()), cancelled = TRUE), value = if (short) NA_character_,
-    gloss = "dismissed")
+    details = list(answers = structure(list(), names = character()), cancelled = TRUE),
+    value = if (short) NA_character_, gloss = "dismissed")
 }
 
 answered_result <- function(questions, answers, short) {

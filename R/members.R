@@ -314,7 +314,8 @@ source_docs <- function() {
       abort = function(...) NULL
     )
     if (is.null(found)) {
-      engine(.Call(wrap__registry_diagnose, "builtin:tools", "search_source", "internal", paste0(spec$name, ": ", failed)))
+      message <- paste0(spec$name, ": ", failed)
+      engine(.Call(wrap__registry_diagnose, "builtin:tools", "search_source", "internal", message))
     }
     found
   })
@@ -327,7 +328,8 @@ read_docs <- function(docs) {
     stop("docs() must return a data frame with the columns id, text and kind", call. = FALSE)
   }
   docs <- lapply(docs[c("id", "text", "kind")], function(column) enc2utf8(as.character(column)))
-  if (anyNA(unlist(docs)) || !all(validUTF8(unlist(docs)))) stop("docs() returned NA or text that is not valid", call. = FALSE)
+  texts <- unlist(docs)
+  if (anyNA(texts) || !all(validUTF8(texts))) stop("docs() returned NA or text that is not valid", call. = FALSE)
   docs
 }
 

@@ -93,7 +93,7 @@ input_file <- function(input) {
 
 lines_text <- function(lines) paste0(enc2utf8(lines), "\n", collapse = "")
 
-# ---- kept output ------------------------------------------------------------------------------------------------------
+# ---- kept output ----------------------------------------------------------------------------------------------------
 
 # Files for the output of a new command, under an id for peter$out(). The newest ones are kept.
 keep_streams <- function(merge) {

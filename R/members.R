@@ -148,7 +148,8 @@ member_caller <- function(path, label, shape) {
   function() {
     frame <- parent.frame()
     check_arguments_given(paste0("peter$", label), frame, required)
-    call_member(path, supplied(frame, names))
+    value <- call_member(path, supplied(frame, names))
+    if (identical(path, "write") || identical(path, "plot")) invisible(value) else value
   }
 }
 
@@ -196,6 +197,13 @@ execute_as_function <- function(spec, args, key) {
 
 # A call from a tool body, a hook or code that the model wrote: a task of its own, through hooks and policies.
 call_member_in_run <- function(path, args, session, frame) {
+  call_in_run(session, frame, args, function(ptr, id) {
+    .Call(wrap__task_member, ptr, path, for_engine(args), id, frame$call, isTRUE(frame$model_code))
+  })
+}
+
+# Drives the task of a nested call. Arguments and value stay in R under a number of their own.
+call_in_run <- function(session, frame, args, task_of) {
   data <- session_data(session)
   id <- paste0("m", the$member_calls <- (the$member_calls %||% 0L) + 1L)
   data$member_args[[id]] <- args
@@ -203,30 +211,55 @@ call_member_in_run <- function(path, args, session, frame) {
     data$member_args[[id]] <- NULL
     data$member_values[[id]] <- NULL
   })
-  task <- engine(.Call(wrap__task_member, data$ptr, path, for_engine(args), id, frame$call, frame$model_code))
-  result <- drive(task)
+  result <- drive(engine(task_of(data$ptr, id)))
   if (result$interrupted) resignal_interrupt()
   outcome <- engine(result$value)
+  for (block in outcome$images) attach_image(block)
   kept <- data$member_values[[id]]
   if (is.null(kept)) outcome$text else kept$value
 }
 
-host_args <- function(id) {
-  frame <- current_frame()
-  session_data(live_session(frame$session))$member_args[[id]]
+stored_args <- function(id) session_data(live_session(current_frame()$session))$member_args[[id]]
+
+# The arguments of a nested call, with what hooks and policies made of them.
+host_args <- function(step) {
+  args <- stored_args(step$host_args)
+  for (name in unlist(step$dropped)) args[[name]] <- NULL
+  for (name in names(step$changed)) {
+    args[name] <- list(as_argument(step$changed[[name]], args[[name]]))
+  }
+  args
+}
+
+# JSON has no vectors: a list of scalars that takes the place of one is one.
+as_argument <- function(value, before) {
+  scalar <- is.list(value) && is.null(names(value)) && length(value) &&
+    all(lengths(value) == 1L) && all(vapply(value, is.atomic, NA))
+  if (scalar && !is.list(before)) unlist(value) else value
+}
+
+# The input of a nested call as `execute` gets it; what the engine knows only a description of is the object itself.
+host_input <- function(step) {
+  input <- step$args[[1L]]
+  for (name in names(input)) {
+    if (is.list(input[[name]]) && identical(input[[name]][["$r"]], step$host_args)) {
+      input[name] <- list(stored_args(step$host_args)[[name]])
+    }
+  }
+  input
 }
 
 # Keeps a member's value in R; the engine gets a short description.
-keep_member_value <- function(value, id) {
+keep_member_value <- function(value, step) {
   data <- session_data(live_session(current_frame()$session))
-  data$member_values[[id]] <- list(value = value)
-  list(type = "value", value = list(summary = value_summary(value)))
+  data$member_values[[step$host_args]] <- list(value = value)
+  list(type = "value", value = list(summary = value_summary(value, current_frame()$tool)))
 }
 
-value_summary <- function(value) {
+value_summary <- function(value, name) {
   if (is.null(value)) return("no value")
-  if (is.data.frame(value)) return(paste(nrow(value), "rows"))
-  paste(class(value)[[1L]], "length", length(value))
+  if (is.data.frame(value)) return(paste0(name, ": ", nrow(value), " rows"))
+  paste(class(value)[[1L]], "length", plain_length(value))
 }
 
 # ---- built-in members -----------------------------------------------------------------------------------------------
@@ -236,7 +269,9 @@ member_specs <- function() {
     gptr_tool(name, description, parameters = parameters, fun = fun, exposure = "r", record = FALSE,
       annotations = list(read_only = TRUE))
   }
-  schema <- function(required, ...) list(type = "object", required = I(required), properties = list(...))
+  schema <- function(required, ...) {
+    list(type = "object", required = I(as.character(required)), properties = list(...))
+  }
   text <- list(type = "string")
   whole <- list(type = "integer")
   list(
@@ -247,6 +282,8 @@ member_specs <- function() {
     member("describe", "Describe an R object within a token budget.",
       function(x, budget = 150L) gptr_describe(x, budget),
       schema("x", x = structure(list(), names = character()), budget = whole)),
+    member("plot", "Attach a plot of this session to the result of the running code.", member_plot,
+      schema(NULL, which = whole, width = whole, height = whole)),
     member("out", "Read the full text of a result that was cut.", member_out,
       schema("id", id = text, stream = list(type = "string", enum = list("stdout", "stderr")),
         lines = list(type = "array", items = whole)))

@@ -149,6 +149,22 @@ fn task_member(session: Robj, path: Robj, args: Robj, id: Robj, outer: Robj, mod
     })
 }
 
+/// A task that calls a tool by its name, as a handler does through `ctx`.
+#[extendr]
+fn task_tool(session: Robj, name: Robj, args: Robj, id: Robj, outer: Robj, model_code: Robj) -> Robj {
+    guarded(|| {
+        let session = of(&session)?;
+        let call = member::MemberCall {
+            key: arg::text(&name, "name")?,
+            input: host_value(&args),
+            args: arg::text(&id, "id")?,
+            outer: host_value(&outer).as_str().map(str::to_owned),
+            from_model_code: arg::flag(&model_code, "model_code")?,
+        };
+        Ok(handle(member::call(&engine(), &session, call)?))
+    })
+}
+
 extendr_module! {
     mod member;
     fn member_names;
@@ -162,4 +178,5 @@ extendr_module! {
     fn secret_variables;
     fn member_search;
     fn task_member;
+    fn task_tool;
 }

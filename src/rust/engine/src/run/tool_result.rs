@@ -2,8 +2,9 @@
 
 use crate::hook::patch;
 use crate::message::Block;
-use crate::prompt::estimate::{Class, estimate};
+use crate::prompt::estimate::{Class, estimate, image};
 use crate::reply::object;
+use crate::session::outputs::Receipt;
 use crate::value::{HostValue, Map, Value, json};
 
 /// Share of the budget that the head of a cut text gets.
@@ -74,17 +75,27 @@ impl ToolResult {
         parts.join("\n")
     }
 
-    /// Cuts each text over the budget; `keep` stores the full text and gives its id.
-    pub fn cut(&mut self, budget: u64, mut keep: impl FnMut(String) -> String) {
+    /// Tokens that its images take.
+    pub fn image_tokens(&self) -> u64 {
+        let of = |b: &Block| match b {
+            Block::Image { width, height, .. } => image(*width, *height),
+            _ => 0,
+        };
+        self.content.iter().map(of).sum()
+    }
+
+    /// Cuts each text over the budget; `keep` stores the full text.
+    pub fn cut(&mut self, budget: u64, mut keep: impl FnMut(String) -> Receipt) {
         for block in &mut self.content {
             let Block::Text { text, .. } = block else { continue };
             if estimate(text, Class::ROutput) <= budget {
                 continue;
             }
-            let id = keep(text.clone());
-            *text = cut_text(text, budget, &format!("peter$out(\"{id}\")"));
+            let kept = keep(text.clone());
+            *text = cut_text(text, budget, &format!("peter$out(\"{}\")", kept.id));
             self.details.insert("truncated".into(), json!(true));
-            self.details.insert("out_id".into(), json!(id));
+            self.details.insert("out_id".into(), json!(kept.id));
+            self.details.insert("spill".into(), json!(kept.spill));
         }
     }
 }
@@ -144,6 +155,10 @@ mod tests {
         HostValue::named([("content", HostValue::list([block])), ("is_error", false.into())])
     }
 
+    fn receipt() -> Receipt {
+        Receipt { id: "o1".into(), spill: None }
+    }
+
     #[test]
     fn a_long_text_keeps_head_and_tail_and_all_of_it_is_kept() {
         let long: String = (1..=5000).map(|i| format!("line {i}\n")).collect();
@@ -151,7 +166,7 @@ mod tests {
         let mut kept = String::new();
         r.cut(50, |text| {
             kept = text;
-            "o1".into()
+            receipt()
         });
         let text = r.plain();
         assert!(text.starts_with("line 1\n") && text.ends_with("line 5000"));
@@ -164,7 +179,7 @@ mod tests {
     #[test]
     fn a_single_long_line_is_cut_in_its_middle() {
         let mut r = ToolResult::read(&result(&"x".repeat(100_000))).unwrap();
-        r.cut(50, |_| "o1".into());
+        r.cut(50, |_| receipt());
         let text = r.plain();
         assert!(text.len() < 300 && text.starts_with("xx") && text.ends_with("xx"));
     }

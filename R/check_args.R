@@ -49,8 +49,9 @@ check_named_list <- function(x, arg = deparse1(substitute(x)), unique = FALSE, n
 }
 
 check_class <- function(x, class, arg = deparse1(substitute(x)), null = FALSE) {
+  if (inherits(x, class)) return(invisible(x))
   force(arg)
-  check_that(inherits(x, class), x, arg, paste("an object of class", paste(class, collapse = " or ")), null)
+  check_that(FALSE, x, arg, paste("an object of class", paste(class, collapse = " or ")), null)
 }
 
 # Matches exactly. The whole vector of choices, as a formal's default has it, means the first.

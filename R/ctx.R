@@ -11,7 +11,7 @@ ctx_members <- c(
 #' @export
 `$.gptr_ctx` <- function(x, name) {
   frame <- unclass(x)$frame
-  session <- if (is.null(frame$session)) NULL else live_session(frame$session)
+  session <- live_session(frame$session)
   switch(name,
     session = session,
     envir = if (is.null(session)) NULL else session_data(session)$home,

@@ -81,6 +81,7 @@ resignal_interrupt <- function() {
 
 # Drops the specs of records that the engine has no more use for. Those of a session go with it.
 forget <- function(ids) {
+  if (length(ids) == 0L) return(invisible(NULL))
   for (id in unlist(ids)) {
     if (exists(id, envir = the$specs, inherits = FALSE)) rm(list = id, envir = the$specs)
   }
@@ -263,15 +264,21 @@ current_frame <- function() {
 # The session that runs the current code, or NULL.
 current_session <- function() {
   frame <- current_frame()
-  if (is.null(frame$session)) NULL else live_session(frame$session)
+  live_session(frame$session)
 }
 
-# Refuses `action` in code that the model wrote.
+# Refuses `action` in code that the model wrote, unless a person just approved that call of it.
 control_guard <- function(action) {
   frame <- current_frame()
-  if (!isTRUE(frame$model_code)) return(invisible(NULL))
+  if (!isTRUE(frame$model_code) || is_granted(frame, action)) return(invisible(NULL))
   gptr_abort("permission", paste0(action, "() changes what the agent may do: run it yourself at the console."),
     action = action, tool = "r", risk = 4L,
     how_to_allow = paste0("Run ", action, "() yourself at the console."), session = NULL
   )
+}
+
+# Uses up the grant that a person gave this call, if any.
+is_granted <- function(frame, action) {
+  session <- live_session(frame$session)
+  !is.null(session) && engine(.Call(wrap__session_take_grant, session_data(session)$ptr, action))
 }

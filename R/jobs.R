@@ -60,20 +60,6 @@ job_read <- function(state, id, stream) {
   structure(clean_bytes(bytes, lines = TRUE), class = c("gptr_text", "character"))
 }
 
-# Bytes up to the last character of UTF-8 that is complete.
-whole_characters <- function(bytes) {
-  n <- length(bytes)
-  for (back in seq_len(min(3L, n))) {
-    byte <- as.integer(bytes[[n - back + 1L]])
-    if (byte < 0x80L) break
-    if (byte >= 0xc0L) {
-      needed <- if (byte >= 0xf0L) 4L else if (byte >= 0xe0L) 3L else 2L
-      return(if (needed > back) bytes[seq_len(n - back)] else bytes)
-    }
-  }
-  bytes
-}
-
 # The exit status; NA when the time is up first. Ctrl-C ends the wait and not the job.
 job_wait <- function(state, timeout) {
   check_seconds(timeout, "timeout")

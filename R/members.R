@@ -46,18 +46,16 @@ names.gptr_ns <- function(x) member_names(unclass(x)$path)
 #' @export
 .DollarNames.gptr_ns <- function(x, pattern = "") complete_names(names(x), pattern)
 
+# A pattern that is no regular expression is the beginning of a name.
 complete_names <- function(found, pattern) {
-  hits <- tryCatch(grepl(pattern, found), error = function(e) startsWith(found, sub("^\\^", "", pattern)))
-  found[hits]
+  as_prefix <- function(e) startsWith(found, sub("^\\^", "", pattern))
+  found[suppressWarnings(tryCatch(grepl(pattern, found), error = as_prefix))]
 }
 
 #' @export
 print.gptr_gateway <- function(x, ...) {
   cat("<peter gateway> peter(\"prompt\", objects..., model =, mode =) runs an agent in this session\n")
-  members <- names(x)
-  shown <- utils::head(members, 8L)
-  more <- if (length(members) > length(shown)) ", ..."
-  cat("members: peter$<tab> (", paste(shown, collapse = ", "), more, ")\n", sep = "")
+  cat("members: peter$<tab> (read, edit, write, grep, find, ls, ... when the tools are loaded)\n")
   invisible(x)
 }
 
@@ -65,11 +63,26 @@ print.gptr_gateway <- function(x, ...) {
 print.gptr_ns <- function(x, ...) {
   path <- unclass(x)$path
   members <- names(x)
-  cat("<peter namespace peter$", paste(path, collapse = "$"), ": ", length(members), " member",
-    if (length(members) != 1L) "s", ">\n", sep = "")
-  for (name in members) cat(attr(member_node(c(path, name)), "signature"), "\n", sep = "")
+  cat("<peter namespace peter$", paste(path, collapse = "$"), ": ", length(members), " members>\n", sep = "")
+  lines <- vapply(members, function(name) attr(member_node(c(path, name)), "signature"), "", USE.NAMES = FALSE)
+  shown <- lines_in_budget(lines, print_budget())
+  writeLines(lines[seq_len(shown)])
+  if (shown < length(lines)) cat("(+ ", length(lines) - shown, " more: names(x))\n", sep = "")
   invisible(x)
 }
+
+# A member is a function, and nothing is below it.
+#' @export
+`$.gptr_member` <- function(x, name) member_node(c(strsplit(attr(x, "tool"), "/", fixed = TRUE)[[1L]], name))
+
+#' @export
+`[[.gptr_member` <- function(x, i, ...) member_node(c(strsplit(attr(x, "tool"), "/", fixed = TRUE)[[1L]], i))
+
+#' @export
+`$<-.gptr_member` <- function(x, name, value) readonly_member(paste(c(attr(x, "tool"), name), collapse = "$"))
+
+#' @export
+`[[<-.gptr_member` <- function(x, i, value) readonly_member(paste(c(attr(x, "tool"), i), collapse = "$"))
 
 #' @export
 print.gptr_member <- function(x, ...) {
@@ -92,7 +105,7 @@ member_node <- function(path) {
   }
   ready()
   found <- resolve_member(path)
-  if (identical(found$type, "namespace")) return(structure(list(path = path), class = "gptr_ns"))
+  if (identical(found$type, "namespace")) return(structure(list(path = path, kind = "plugin"), class = "gptr_ns"))
   member_function(path, found)
 }
 
@@ -150,7 +163,7 @@ supplied <- function(frame, names) {
 call_member <- function(path, args) {
   frame <- current_frame()
   if (is.null(frame)) return(call_member_directly(path, args))
-  session <- live_session(frame$session %||% "")
+  session <- live_session(frame$session)
   if (is.null(session) || is.null(frame$run)) return(call_member_directly(path, args))
   call_member_in_run(path, args, session, frame)
 }
@@ -281,9 +294,15 @@ member_help <- function(name, package = NULL, budget = 800L) {
   check_string(name, "name")
   if (!is.null(package)) check_string(package, "package")
   check_count(budget, "budget", min = 20)
-  lines <- if (is.null(package)) engine(.Call(wrap__member_help, name, budget, frame_session_id()))
+  lines <- if (is.null(package)) help_on_member(enc2utf8(name), budget)
   if (is.null(lines)) lines <- engine(.Call(wrap__cut_help, topic_help(name, package), budget))
   structure(as.character(unlist(lines)), class = c("gptr_text", "character"))
+}
+
+# NULL when there is no such member. The code of one that is only promised runs first.
+help_on_member <- function(name, budget) {
+  find_record("tool", name, frame_session_id())
+  engine(.Call(wrap__member_help, name, budget, frame_session_id()))
 }
 
 # An R help page as lines of text.
@@ -313,8 +332,42 @@ fetch_page <- function(path) {
 member_search <- function(words, limit = 8L) {
   check_string(words, "words")
   check_count(limit, "limit", min = 1)
-  rows <- engine(.Call(wrap__member_search, words, limit, frame_session_id()))
+  rows <- engine(.Call(wrap__member_search, enc2utf8(words), limit, source_docs(), frame_session_id()))
   rows_frame(rows, list(name = "", kind = "", signature = "", score = 0))
+}
+
+# The documents of all search sources. One that fails is left out, with a diagnostic.
+source_docs <- function() {
+  session <- frame_session_id()
+  for (load in engine(.Call(wrap__registry_pending, "search_source", session))) activate_load(load)
+  docs <- lapply(engine(.Call(wrap__registry_preferred, "search_source", session)), function(place) {
+    spec <- spec_home(place$home)[[place$id]]
+    failed <- "left by a jump to the top level"
+    found <- withRestarts(
+      tryCatch(read_docs(spec$docs(new_ctx())), error = function(e) {
+        failed <<- one_message(e)
+        NULL
+      }),
+      abort = function(...) NULL
+    )
+    if (is.null(found)) {
+      message <- paste0(spec$name, ": ", failed)
+      engine(.Call(wrap__registry_diagnose, "builtin:tools", "search_source", "internal", message))
+    }
+    found
+  })
+  columns <- c(id = "id", kind = "kind", text = "text")
+  lapply(columns, function(name) as.list(unlist(lapply(docs, `[[`, name))))
+}
+
+read_docs <- function(docs) {
+  if (!is.data.frame(docs) || !all(c("id", "text", "kind") %in% names(docs))) {
+    stop("docs() must return a data frame with the columns id, text and kind", call. = FALSE)
+  }
+  docs <- lapply(docs[c("id", "text", "kind")], function(column) enc2utf8(as.character(column)))
+  texts <- unlist(docs)
+  if (anyNA(texts) || !all(validUTF8(texts))) stop("docs() returned NA or text that is not valid", call. = FALSE)
+  docs
 }
 
 member_out <- function(id, stream = c("stdout", "stderr"), lines = NULL) {

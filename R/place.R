@@ -6,7 +6,7 @@
 call_context <- function() {
   calls <- sys.calls()
   place <- package <- NULL
-  for (i in rev(seq_along(calls))) {
+  for (i in length(calls):1L) {
     call <- calls[[i]]
     head <- call[[1L]]
     ref <- attr(call, "srcref")

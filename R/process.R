@@ -12,8 +12,10 @@ output_limit <- 512 * 1024 * 1024
 # Seconds between two looks at a running command.
 look_every <- 0.05
 
+has_processx <- function() requireNamespace("processx", quietly = TRUE)
+
 need_processx <- function(feature) {
-  if (requireNamespace("processx", quietly = TRUE)) return(invisible(NULL))
+  if (has_processx()) return(invisible(NULL))
   gptr_abort("missing_package", paste0(feature, " needs the package processx: install.packages(\"processx\")."),
     package = "processx", feature = feature)
 }
@@ -91,7 +93,7 @@ input_file <- function(input) {
 
 lines_text <- function(lines) paste0(enc2utf8(lines), "\n", collapse = "")
 
-# ---- kept output ------------------------------------------------------------------------------------------------------
+# ---- kept output ----------------------------------------------------------------------------------------------------
 
 # Files for the output of a new command, under an id for peter$out(). The newest ones are kept.
 keep_streams <- function(merge) {
@@ -143,7 +145,8 @@ pick_lines <- function(con, lines) {
     found[here] <- piece[lines[here] - at]
     at <- at + length(piece)
   }
-  valid_text(unname(found[!is.na(found)]))
+  found <- unname(found[!is.na(found)])
+  vapply(found, function(line) clean_bytes(charToRaw(line)), "", USE.NAMES = FALSE)
 }
 
 # What a value holds of a stream: all, or head and tail.
@@ -154,7 +157,7 @@ stream_text <- function(file, call) {
   con <- file(file, "rb")
   on.exit(close(con))
   if (size <= output_bytes) return(sub("\n$", "", clean_bytes(readBin(con, "raw", size))))
-  head <- readBin(con, "raw", floor(0.4 * output_bytes))
+  head <- whole_characters(readBin(con, "raw", floor(0.4 * output_bytes)))
   rest <- floor(0.6 * output_bytes)
   seek(con, size - rest)
   tail <- readBin(con, "raw", rest)
@@ -174,16 +177,22 @@ binary_note <- function(size) {
   sprintf("[binary output, %.0f bytes, not shown: let the command write it into a file]", size)
 }
 
-# Text of bytes: no NUL, UTF-8 with U+FFFD for what is none, line ends of Windows as others.
+# Text of bytes: U+FFFD for what is not UTF-8, no NUL, line ends of Windows as others.
 clean_bytes <- function(bytes, lines = FALSE) {
-  bytes <- bytes[bytes != as.raw(0L)]
-  text <- gsub("\r\n", "\n", valid_text(rawToChar(bytes)), fixed = TRUE)
+  text <- engine(.Call(wrap__text_of_bytes, bytes))
   if (lines) strsplit(text, "\n", fixed = TRUE)[[1L]] else text
 }
 
-valid_text <- function(x) {
-  if (l10n_info()[["UTF-8"]] || l10n_info()[["Latin-1"]] || .Platform$OS.type != "windows") Encoding(x) <- "UTF-8"
-  bad <- !validUTF8(x)
-  x[bad] <- iconv(x[bad], "UTF-8", "UTF-8", sub = "\ufffd")
-  enc2utf8(x)
+# Bytes up to the last character of UTF-8 that is complete.
+whole_characters <- function(bytes) {
+  n <- length(bytes)
+  for (back in seq_len(min(3L, n))) {
+    byte <- as.integer(bytes[[n - back + 1L]])
+    if (byte < 0x80L) break
+    if (byte >= 0xc0L) {
+      needed <- if (byte >= 0xf0L) 4L else if (byte >= 0xe0L) 3L else 2L
+      return(if (needed > back) bytes[seq_len(n - back)] else bytes)
+    }
+  }
+  bytes
 }

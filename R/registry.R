@@ -122,7 +122,7 @@ add_session_record <- function(session, spec, extension = NULL) {
 }
 
 fake_state <- function(spec) {
-  if (is.environment(spec$log)) get0(".state", envir = spec$log, inherits = FALSE) else NULL
+  if (is.environment(.subset2(spec, "log"))) get0(".state", envir = spec$log, inherits = FALSE) else NULL
 }
 
 on_unload <- function(package) {

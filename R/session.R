@@ -33,7 +33,7 @@ remember_session <- function(id, session) {
 }
 
 live_session <- function(id) {
-  ref <- the$sessions[[id]]
+  ref <- if (!is.null(id)) the$sessions[[id]]
   if (is.null(ref)) NULL else .Call(wrap__weakref_get, ref)
 }
 

@@ -42,6 +42,7 @@ complete_spec <- function(spec) {
 }
 
 apply_patch <- function(spec, patch) {
+  if (length(patch) == 0L) return(spec)
   for (i in seq_along(patch)) {
     spec[[names(patch)[[i]]]] <- patch[[i]]
   }

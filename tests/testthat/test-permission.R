@@ -383,3 +383,45 @@ test_that("case_47: control characters of code show as their codes in the questi
   expect_match(question, "<U+202E>", fixed = TRUE)
   expect_no_match(question, "\u001b", fixed = TRUE)
 })
+
+# A person is there and gives these answers, one a question.
+local_person <- function(answers, frame = parent.frame()) {
+  withr::local_options(gptr.interactive = TRUE, .local_envir = frame)
+  asked <- 0L
+  local_function("ask_permission", function(question) {
+    asked <<- asked + 1L
+    list(decision = answers[[min(asked, length(answers))]])
+  }, env = frame)
+  function() asked
+}
+
+test_that("case_46: what a person approved by name works once, in that call of the model's", {
+  extra <- gptr_prompt_section("granted", "x", tier = "T1")
+  home <- new.env(parent = globalenv())
+  home$spec <- extra
+  count <- function() sum(gptr_registry("prompt_section")$name == "granted")
+  asked <- local_person("allow")
+  tried <- attempt("off <- gptr::gptr_register(spec)", "auto", home)
+  expect_identical(tried$how, "ran")
+  expect_identical(asked(), 1L)
+  expect_identical(count(), 1L)
+  home$off()
+  # The second call of one approval is refused, also by way of the remover.
+  twice <- attempt("off <- gptr::gptr_register(spec)\noff()", "auto", home)
+  expect_match(twice$text, "changes what the agent may do")
+  expect_identical(count(), 1L)
+  home$off()
+  # Code that was seen to call something else is not granted this.
+  home$hidden <- function() gptr_register(extra)
+  other <- attempt("gptr::gptr_reload(); hidden()", "auto", home)
+  expect_match(other$text, "gptr_register() changes what the agent may do", fixed = TRUE)
+  expect_identical(count(), 0L)
+  # A grant that was not used ends with its call.
+  unused <- fake(r_call("if (FALSE) gptr::gptr_register(spec)"), r_call("hidden()"), "end")
+  session <- run(unused, mode = "auto", envir = home)
+  expect_match(result_text(session, 2L), "gptr_register() changes what the agent may do", fixed = TRUE)
+  refused <- local_person("deny")
+  expect_identical(attempt("gptr::gptr_register(spec)", "auto", home)$how, "denied")
+  expect_identical(count(), 0L)
+  expect_identical(refused(), 1L)
+})

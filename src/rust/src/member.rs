@@ -5,7 +5,7 @@ use gptr_engine::catalog;
 use gptr_engine::error::Error;
 use gptr_engine::run::member::{self, Resolved};
 use gptr_engine::run::text_within_budget;
-use gptr_engine::value::json;
+use gptr_engine::value::{HostValue, json};
 
 use crate::answer::{answer, engine, guarded};
 use crate::arg;
@@ -25,14 +25,14 @@ fn snapshot(session: &Robj) -> gptr_engine::registry::store::Snapshot {
 /// The names below a path.
 #[extendr]
 fn member_names(path: Robj, session: Robj) -> Robj {
-    answer(|| Ok(json!(member::names(&snapshot(&session), path_of(&path).first().map(String::as_str)))))
+    answer(|| Ok(json!(member::names(&engine(), &snapshot(&session), path_of(&path).first().map(String::as_str)))))
 }
 
 /// What a path names: list(type = "namespace"), list(type = "lazy", load), or what is needed to make a function.
 #[extendr]
 fn member_resolve(path: Robj, session: Robj) -> Robj {
     answer(|| {
-        Ok(match member::resolve(&snapshot(&session), &path_of(&path))? {
+        Ok(match member::resolve(&engine(), &snapshot(&session), &path_of(&path))? {
             Resolved::Member(record) => member::describe(&record),
             Resolved::Namespace => json!({"type": "namespace"}),
             Resolved::Lazy(load) => lazy(load),
@@ -55,7 +55,7 @@ fn member_help(name: Robj, budget: Robj, session: Robj) -> Robj {
     answer(|| {
         let name = &arg::text(&name, "name")?;
         let budget = arg::number(&budget, "budget")?;
-        Ok(json!(member::help(&snapshot(&session), name, budget as u64)))
+        Ok(json!(member::help(&engine(), &snapshot(&session), name, budget as u64)))
     })
 }
 
@@ -78,6 +78,15 @@ fn text_within(text: Robj, budget: Robj, call: Robj) -> Robj {
     })
 }
 
+/// Text of the bytes that a command wrote.
+#[extendr]
+fn text_of_bytes(bytes: Robj) -> Robj {
+    answer(|| {
+        let bytes = bytes.as_raw_slice().ok_or_else(|| Error::internal("the output is not raw"))?;
+        Ok(json!(gptr_engine::tool::output::text(bytes)))
+    })
+}
+
 /// The level of a call of a built-in member, or NULL.
 #[extendr]
 fn member_level(name: Robj, input: Robj) -> Robj {
@@ -96,13 +105,22 @@ fn secret_variables(names: Robj, values: Robj, session: Robj) -> Robj {
     })
 }
 
-/// Hits of a search.
+/// Hits of a search. `docs` are those of search sources: list(id, kind, text), vectors of one length.
 #[extendr]
-fn member_search(words: Robj, limit: Robj, session: Robj) -> Robj {
+fn member_search(words: Robj, limit: Robj, docs: Robj, session: Robj) -> Robj {
     answer(|| {
         let words = &arg::text(&words, "words")?;
         let limit = arg::number(&limit, "limit")?;
-        Ok(member::find(&snapshot(&session), words, limit as usize))
+        let docs = host_value(&docs);
+        let column = |name: &str| docs.field(name).and_then(HostValue::as_strings).unwrap_or_default();
+        let rows = column("id").into_iter().zip(column("kind")).zip(column("text"));
+        let docs = rows.map(|((id, kind), text)| catalog::Doc {
+            id: id.to_owned(),
+            kind: kind.to_owned(),
+            text: text.to_owned(),
+            ..catalog::Doc::default()
+        });
+        Ok(member::find(&engine(), &snapshot(&session), docs.collect(), words, limit as usize))
     })
 }
 
@@ -114,7 +132,7 @@ fn task_member(session: Robj, path: Robj, args: Robj, id: Robj, outer: Robj, mod
         let id = &arg::text(&id, "id")?;
         let model_code = arg::flag(&model_code, "model_code")?;
         let snapshot = engine().registry.snapshot(Some(&session.id));
-        let key = match member::resolve(&snapshot, &path_of(&path))? {
+        let key = match member::resolve(&engine(), &snapshot, &path_of(&path))? {
             Resolved::Member(record) => record.key.clone(),
             // The call looks it up again, and activates it.
             Resolved::Lazy(_) => path_of(&path).join("/"),
@@ -155,6 +173,7 @@ extendr_module! {
     fn member_help;
     fn cut_help;
     fn text_within;
+    fn text_of_bytes;
     fn member_level;
     fn secret_variables;
     fn member_search;

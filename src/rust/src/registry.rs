@@ -110,15 +110,20 @@ pub fn unasked(load: Option<u64>, spec: &HostValue, validated: &Robj) -> std::re
     Ok(who.map(|v| named_list(vec![("validator", robj(&validator(Some(&v))))])))
 }
 
-/// What R does after a registration: the record's id, the patch, what was released.
+/// What R does after a registration: the record's id, what was released, and what is to change in the spec, if anything.
 pub fn registered(added: &Registered) -> Robj {
-    let released = engine().registry.released();
+    let (id, released) = (json!(added.record.id), json!(engine().registry.released()));
+    let consumed = json!(added.consumed);
+    // What a constructor built is complete: one small list then.
+    if added.patch.is_empty() && added.generate.is_none() {
+        return robj(&json!({"id": id, "released": released, "consumed": consumed}));
+    }
     named_list(vec![
-        ("id", robj(&json!(added.record.id))),
+        ("id", robj(&id)),
         ("patch", patch(&added.patch)),
         ("generate", robj(&generate(added.generate.as_ref()))),
-        ("released", robj(&json!(released))),
-        ("consumed", robj(&json!(added.consumed))),
+        ("released", robj(&released)),
+        ("consumed", robj(&consumed)),
     ])
 }
 
@@ -234,6 +239,16 @@ fn registry_winner(kind: Robj, name: Robj, session: Robj) -> Robj {
             Found::Record(record) => place(&record),
             Found::Lazy(load) => lazy(load),
         })
+    })
+}
+
+/// Where the records of a kind are, the one that goes before the others first.
+#[extendr]
+fn registry_preferred(kind: Robj, session: Robj) -> Robj {
+    answer(|| {
+        let mut records = engine().registry.snapshot(host_value(&session).as_str()).list(&arg::text(&kind, "kind")?);
+        records.sort_by_key(|r| r.precedence());
+        Ok(records.iter().map(|r| place(r)).collect())
     })
 }
 
@@ -406,6 +421,7 @@ extendr_module! {
     fn registry_diagnose;
     fn registry_reload;
     fn registry_winner;
+    fn registry_preferred;
     fn redact_text;
     fn estimate_tokens;
 }

@@ -104,6 +104,16 @@ fn session_aborted(session: Robj) -> Robj {
     })
 }
 
+/// Uses up a grant of the session's run for the function `action`; FALSE when there is none.
+#[extendr]
+fn session_take_grant(session: Robj, action: Robj) -> Robj {
+    answer(|| {
+        let session = of(&session)?;
+        let action = &arg::text(&action, "action")?;
+        Ok(json!(session.running.borrow().as_ref().is_some_and(|r| r.grants.take(action))))
+    })
+}
+
 /// Forgets a session at once.
 #[extendr]
 fn session_close(session: Robj) -> Robj {
@@ -238,6 +248,7 @@ extendr_module! {
     fn session_steer;
     fn session_abort;
     fn session_aborted;
+    fn session_take_grant;
     fn session_close;
     fn kept_output;
     fn session_send;

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,6 +46,7 @@ pub struct Engine {
     sessions: RefCell<HashMap<String, Weak<Session>>>,
     retired: RefCell<Vec<Rc<Session>>>,
     next_load: Cell<u64>,
+    refused_namespaces: RefCell<HashSet<String>>,
 }
 
 /// The event catalogue, as the registry needs it.
@@ -95,6 +96,7 @@ impl Engine {
             sessions: RefCell::default(),
             retired: RefCell::default(),
             next_load: Cell::new(0),
+            refused_namespaces: RefCell::default(),
         })
     }
 
@@ -222,6 +224,14 @@ impl Engine {
     /// Secrets in the strings of a value become markers.
     pub fn redact(&self, value: &mut Value) {
         payload::redact(&self.redactor.borrow(), value);
+    }
+
+    /// Says once that this namespace is not offered.
+    pub fn refuse_namespace(&self, namespace: &str) {
+        if self.refused_namespaces.borrow_mut().insert(namespace.to_owned()) {
+            let message = format!("peter${namespace} is a member, so that no namespace of this name is offered");
+            self.registry.diagnose("builtin:tools", "member_refused", "invalid_spec", &message);
+        }
     }
 
     /// Those of these environment variables that hold secrets: a provider in `session` takes its key from them, or their

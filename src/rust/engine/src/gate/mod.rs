@@ -4,6 +4,7 @@ pub mod code;
 pub mod command;
 pub mod facts;
 pub mod functions;
+pub mod grant;
 pub mod lattice;
 pub mod message;
 pub mod member;

@@ -155,6 +155,11 @@ impl Risk {
         self.level > 0 && self.flagged.iter().all(|f| f.moves)
     }
 
+    /// The functions that it names of those that change gptr's own guards.
+    pub fn controls(&self) -> impl Iterator<Item = &str> {
+        self.flagged.iter().filter(|f| f.category == Category::Control).map(|f| f.function.as_str())
+    }
+
     /// True when it runs code that can't be seen beforehand.
     pub fn is_dynamic(&self) -> bool {
         self.flagged.iter().any(|f| f.category == Category::Dynamic)

@@ -10,7 +10,7 @@ use crate::catalog::{Doc, MemberHelp, ToolText, help_lines, search, tool_text};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::message::Block;
-use crate::registry::admission::{is_namespaced_member, is_plain_member};
+use crate::registry::admission::{is_namespaced_member, is_plain_member, is_taken};
 use crate::registry::store::{Found, Record, Registry, Snapshot};
 use crate::schema::{Schema, formals_of, from_formals};
 use crate::session::Session;
@@ -18,18 +18,33 @@ use crate::task::Task;
 use crate::tool::is_native;
 use crate::value::{HostData, HostValue, Map, Signature, Value, json};
 
+/// True for a member that `peter$` has.
+pub fn is_offered(engine: &Engine, snapshot: &Snapshot, record: &Record) -> bool {
+    match record.namespace() {
+        None => is_plain_member(record),
+        Some(namespace) => is_namespaced_member(record) && !is_refused(engine, snapshot, namespace),
+    }
+}
+
+/// A namespace that has the name of a member is none, whichever came first; that is said once a name.
+fn is_refused(engine: &Engine, snapshot: &Snapshot, namespace: &str) -> bool {
+    let taken = is_taken(snapshot, namespace);
+    if taken {
+        engine.refuse_namespace(namespace);
+    }
+    taken
+}
+
 /// The names below a namespace, or at the top: members and namespaces in byte order.
-pub fn names(snapshot: &Snapshot, namespace: Option<&str>) -> Vec<String> {
-    let mut names: Vec<String> = snapshot
-        .list("tool")
-        .iter()
-        .filter_map(|r| match (namespace, r.namespace()) {
-            (None, None) if is_plain_member(r) => Some(r.key.clone()),
-            (None, Some(ns)) if is_namespaced_member(r) => Some(ns.to_owned()),
-            (Some(wanted), Some(ns)) if wanted == ns && is_namespaced_member(r) => Some(r.local_name().to_owned()),
-            _ => None,
-        })
-        .collect();
+pub fn names(engine: &Engine, snapshot: &Snapshot, namespace: Option<&str>) -> Vec<String> {
+    let name = |r: &Rc<Record>| match (namespace, r.namespace()) {
+        (None, None) => Some(r.key.clone()),
+        (None, Some(ns)) => Some(ns.to_owned()),
+        (Some(wanted), Some(ns)) if wanted == ns => Some(r.local_name().to_owned()),
+        _ => None,
+    };
+    let mut names: Vec<String> =
+        snapshot.list("tool").iter().filter(|r| is_offered(engine, snapshot, r)).filter_map(name).collect();
     names.sort();
     names.dedup();
     names
@@ -49,21 +64,24 @@ pub enum Resolved {
 ///
 /// # Errors
 /// `UnknownMember` with the names that are there.
-pub fn resolve(snapshot: &Snapshot, path: &[String]) -> Result<Resolved, Error> {
+pub fn resolve(engine: &Engine, snapshot: &Snapshot, path: &[String]) -> Result<Resolved, Error> {
     let is_member = |r: &Record| if path.len() == 1 { is_plain_member(r) } else { is_namespaced_member(r) };
+    let refused = || path.len() > 1 && path.first().is_some_and(|ns| is_refused(engine, snapshot, ns));
     match snapshot.find("tool", &path.join("/")) {
+        Found::Absent => {}
+        _ if refused() => {}
         Found::Record(record) if is_member(&record) => return Ok(Resolved::Member(record)),
         Found::Lazy(load) => return Ok(Resolved::Lazy(load)),
-        _ => {}
+        Found::Record(_) => {}
     }
-    let top = names(snapshot, None);
+    let top = names(engine, snapshot, None);
     if let [name] = path
         && top.contains(name)
     {
         return Ok(Resolved::Namespace);
     }
     let available = match path {
-        [ns, _] if top.contains(ns) => names(snapshot, Some(ns)),
+        [ns, _] if top.contains(ns) => names(engine, snapshot, Some(ns)),
         _ => top,
     };
     let name = path.join("$");
@@ -85,8 +103,8 @@ pub fn describe(record: &Record) -> Value {
 }
 
 /// Help on a member as lines; `None` when no member has that name.
-pub fn help(snapshot: &Snapshot, name: &str, budget: u64) -> Option<Vec<String>> {
-    let record = snapshot.winner("tool", name).filter(|r| r.text("exposure") != Some("hidden"))?;
+pub fn help(engine: &Engine, snapshot: &Snapshot, name: &str, budget: u64) -> Option<Vec<String>> {
+    let record = snapshot.winner("tool", name).filter(|r| is_offered(engine, snapshot, r))?;
     let schema = record.schema.as_ref().map(|s| s.json());
     let signature = typed_signature(&record);
     let description = described(&record);
@@ -98,10 +116,11 @@ pub fn help(snapshot: &Snapshot, name: &str, budget: u64) -> Option<Vec<String>>
     Some(help_lines(MemberHelp { signature: &signature, description, schema, formals: &formals }, budget))
 }
 
-/// Searches all that is offered.
-pub fn find(snapshot: &Snapshot, words: &str, limit: usize) -> Value {
-    let offered = |r: &Rc<Record>| is_plain_member(r) || is_namespaced_member(r);
-    let docs: Vec<Doc> = snapshot.list("tool").iter().filter(|r| offered(r)).map(|r| doc(r)).collect();
+/// Searches all that is offered, and the documents of search sources.
+pub fn find(engine: &Engine, snapshot: &Snapshot, more: Vec<Doc>, words: &str, limit: usize) -> Value {
+    let tools = snapshot.list("tool");
+    let mut docs: Vec<Doc> = tools.iter().filter(|r| is_offered(engine, snapshot, r)).map(|r| doc(r)).collect();
+    docs.extend(more);
     let hits = search(&docs, words, limit);
     let rows = hits.iter().map(|h| json!({"name": h.name, "kind": h.kind, "signature": h.signature, "score": h.score}));
     Value::Array(rows.collect())

@@ -269,6 +269,13 @@ impl<'a> Gate<'a> {
         Asked::Run(input)
     }
 
+    /// A person who approved code that changes the guards approved each such function that it names, once.
+    fn grant(&self, decision: Decision, assessed: &Assessed) {
+        if let (Decision::AskHuman, Some(risk)) = (decision, &assessed.code) {
+            self.scene.run.grants.issue(&self.request.id, risk.controls());
+        }
+    }
+
     /// True for a member that the code around it was seen to call, at or below the level that was approved.
     fn was_approved(&self, assessed: &Assessed) -> bool {
         let Some(code) = self.outer_code().filter(|code| code.approved) else { return false };
@@ -335,7 +342,10 @@ impl<'a> Gate<'a> {
         };
         let feedback = answer.field("feedback").and_then(HostValue::as_str).unwrap_or_default();
         match answer.field("decision").and_then(HostValue::as_str) {
-            Some("allow") => self.run(verdict.input, assessed, true),
+            Some("allow") => {
+                self.grant(verdict.decision, assessed);
+                self.run(verdict.input, assessed, true)
+            }
             Some("abort") => {
                 self.scene.run.signal.abort("user");
                 Asked::Denied(denied(Refusal::PersonAbort, ""))

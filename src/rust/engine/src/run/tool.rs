@@ -189,7 +189,10 @@ impl Scene {
         match &request.nested {
             Some(nested) if noted => self.note(nested, &finished),
             Some(_) => {}
-            None => self.keep(&request.id, &finished),
+            None => {
+                self.run.grants.end(&request.id);
+                self.keep(&request.id, &finished);
+            }
         }
         self.run.executing.borrow_mut().remove(&request.id);
         let result = &finished.result;

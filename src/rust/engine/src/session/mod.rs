@@ -11,6 +11,7 @@ use std::rc::{Rc, Weak};
 use std::time::Instant;
 
 use crate::error::Error;
+use crate::gate::grant::Grants;
 use crate::gate::mode::Mode;
 use crate::message::Block;
 use crate::prompt::block::BlockMemory;
@@ -264,6 +265,8 @@ pub struct Running {
     pub code: Rc<RefCell<HashMap<String, SeenCode>>>,
     /// Calls nested in a tool call, as its details will tell of them.
     pub noted: Rc<RefCell<HashMap<String, Vec<Value>>>>,
+    /// What a person approved by name.
+    pub grants: Rc<Grants>,
     /// The calls whose bodies run, and since when.
     pub executing: Rc<RefCell<HashMap<String, Instant>>>,
     /// A call nested in code could be approved by nobody: the run ends with this.
@@ -279,6 +282,7 @@ impl Running {
             nested: Rc::default(),
             code: Rc::default(),
             noted: Rc::default(),
+            grants: Rc::default(),
             executing: Rc::default(),
             stop: Rc::default(),
         }

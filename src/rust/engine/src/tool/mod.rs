@@ -7,11 +7,18 @@
 
 #[cfg(test)]
 pub(crate) mod folder;
+pub mod edit;
+mod encoding;
+mod image;
 pub mod level;
+mod lines;
 pub mod listing;
+pub mod output;
+pub mod read;
 pub mod site;
 pub mod text;
 pub mod web;
+pub mod write;
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -198,6 +205,10 @@ impl Natives {
     /// Those that come with the engine.
     pub fn builtin() -> Self {
         let natives = Natives(RwLock::default());
+        natives.add("read", Native::blocking(read::read).with(Deed::Read, level::read));
+        natives.add("write", Native::blocking(write::write).with(Deed::Write, level::write));
+        let edit = Native::blocking(edit::edit).with(Deed::Write, level::write);
+        natives.add("edit", Native { tidy: Some(edit::tidy), ..edit });
         natives.add("ls", Native::blocking(listing::ls).with(Deed::Read, level::search));
         natives.add("web_fetch", Native::awaiting(web::body).with(Deed::Other, |_, _| web::LEVEL));
         natives

@@ -85,8 +85,8 @@ job_write <- function(state, text) {
   check_characters(text, "text")
   left <- charToRaw(lines_text(text))
   while (length(left)) {
-    left <- tryCatch(process$write_input(left), error = function(e) abort_closed_input())
     if (!process$is_alive()) abort_closed_input()
+    left <- tryCatch(process$write_input(left), error = function(e) abort_closed_input())
     # A job that does not read for now has a full pipe.
     if (length(left)) Sys.sleep(look_every)
   }

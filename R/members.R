@@ -357,7 +357,7 @@ source_docs <- function() {
     found
   })
   columns <- c(id = "id", kind = "kind", text = "text")
-  lapply(columns, function(name) as.list(unlist(lapply(docs, `[[`, name))))
+  lapply(columns, function(name) as.character(unlist(lapply(docs, `[[`, name))))
 }
 
 read_docs <- function(docs) {

@@ -35,7 +35,7 @@ test_that("the short form gives the answer: an option by its number, or what was
 
 test_that("the person sees question and options, without what would steer the terminal", {
   local_person("1")
-  shown <- capture.output(ask(list(question = "Which\033[2J?", options = list("red", "bl\033ue"))))
+  shown <- capture.output(got <- ask(list(question = "Which\033[2J?", options = list("red", "bl\033ue"))))
   expect_identical(shown, c("  ? Which<U+001B>[2J?", "    1. red", "    2. bl<U+001B>ue"))
 })
 

@@ -171,12 +171,12 @@ test_that("case_120: search finds by words, best first, and help explains", {
   hits <- peter$search("clinical trials")
   expect_identical(hits$name[[1L]], "ztrials/trial_lookup")
   expect_named(hits, c("name", "kind", "signature", "score"))
-  expect_identical(hits$signature[[1L]], "peter$ztrials$trial_lookup(nct_id: string, phase?: string)  # Look up a clinical trial.")
+  expect_identical(hits$signature[[1L]], "peter$ztrials$trial_lookup(nct_id: string, phase?: \"I\"|\"II\")  # Look up a clinical trial.")
   expect_identical(hits$score, round(hits$score, 3))
   expect_identical(nrow(peter$search("qqqq")), 0L)
   expect_identical(nrow(peter$search("clinical trial look up file", limit = 2L)), 2L)
   expect_identical(as.character(peter$help("ztrials/trial_lookup")), c(
-    "peter$ztrials$trial_lookup(nct_id: string, phase?: string)  # Look up a clinical trial.", "", "Look up a clinical trial.", "",
+    "peter$ztrials$trial_lookup(nct_id: string, phase?: \"I\"|\"II\")  # Look up a clinical trial.", "", "Look up a clinical trial.", "",
     "Arguments:", "  nct_id (string, required): The id of the trial", "  phase (string) [I, II]"))
   expect_s3_class(peter$help("sh"), c("gptr_text", "character"), exact = TRUE)
 })
@@ -222,4 +222,18 @@ test_that("search sources add documents; one that fails is left out with a diagn
     expect_identical(rows[c("source", "event", "class")],
       data.frame(source = "builtin:tools", event = "search_source", class = "internal"), ignore_attr = TRUE)
   }
+})
+
+test_that("in code of the model a printed value takes a part of what its result has left", {
+  withr::local_options(gptr.r_output_tokens = 1000L)
+  registered(gptr_tool("zz_lines", "d", fun = function() structure(as.character(1001:3000), class = c("gptr_text", "character")),
+    exposure = "r"))
+  s <- run(fake(r_call("peter$zz_lines()\npeter$zz_lines()"), "end"))
+  text <- strsplit(result_text(s), "\n")[[1L]]
+  shown <- diff(c(0L, grep("more line(s) not printed", text, fixed = TRUE))) - 1L
+  # A line takes 5 characters, at 2.13 a token: 0.6 of 1000 tokens are 255 lines, and 0.6 of the rest.
+  expect_length(shown, 2L)
+  expect_true(shown[[1L]] > 230L && shown[[1L]] < 270L, info = shown)
+  expect_true(shown[[2L]] > 80L && shown[[2L]] < 110L, info = shown)
+  expect_false(isTRUE(results_of(s)[[1L]]$details$truncated))
 })

@@ -37,9 +37,9 @@ test_that("a page comes wrapped, with its address and a gloss", {
   expect_identical(as.character(text), expected)
   s <- run(fake(call_of("web_fetch", list(url = url)), "end"))
   expect_identical(strsplit(result_text(s), "\n")[[1L]], expected)
-  expect_identical(results_of(s)[[1L]]$gloss, "21 chars from 127.0.0.1")
+  expect_identical(results_of(s)[[1L]]$gloss, "20 chars from 127.0.0.1")
   cut <- run(fake(call_of("web_fetch", list(url = url, max_chars = 5L)), "end"))
-  expect_match(result_text(cut), "</web_page>\n[... 16 of 21 characters not shown; max_chars was 5]", fixed = TRUE)
+  expect_match(result_text(cut), "</web_page>\n[... 15 of 20 characters not shown; max_chars was 5]", fixed = TRUE)
 })
 
 test_that("a status of 400 and above is an error result with the text", {
@@ -74,7 +74,7 @@ test_that("extensions fetch through the same guard", {
   got <- NULL
   run(fake("x"), extensions = function(gptr) {
     got <<- caught(gptr$fetch("http://127.0.0.1/"))
-    gptr$register(gptr_command("fetching", function(args, ctx) NULL, "d"))
+    gptr$register(gptr_hook("input", function(event, ctx) NULL))
   })
   expect_match(conditionMessage(got), "is not a public address")
 })

@@ -135,7 +135,7 @@ pub static EVENTS: [Event; 49] = [
         "list(decision = \"allow\" or \"deny\", reason)",
     ))),
     emitted(notify("tool_execution_start", &["tool_call_id", "tool_name", "input"])),
-    notify("tool_execution_update", &["tool_call_id", "tool_name", "text"]),
+    emitted(notify("tool_execution_update", &["tool_call_id", "tool_name", "text"])),
     emitted(notify("tool_execution_end", &["tool_call_id", "tool_name", "is_error", "elapsed", "details"])),
     emitted(answered(
         "tool_result",
@@ -163,7 +163,7 @@ pub static EVENTS: [Event; 49] = [
     )),
     notify("decision", &["model", "question", "type", "n", "summary", "cached"]),
     notify("route", &["route", "router", "model", "reason"]),
-    notify("model_select", &["from", "to", "reason"]),
+    emitted(notify("model_select", &["from", "to", "reason"])),
     emitted(notify("subagent_start", &["child", "agent", "backend", "model"])),
     emitted(notify("subagent_end", &["child", "agent", "backend", "model", "status", "usage"])),
     notify("artifact_start", &["id", "url", "version"]),

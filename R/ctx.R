@@ -24,7 +24,7 @@ ctx_members <- c(
     mode = function() frame$probe$mode %||% ctx_session(session, "mode")$mode,
     model = function() frame$probe$model %||% ctx_session(session, "model")$model,
     has_ui = function() person_present(),
-    ui = function() console_ui(),
+    ui = function() ctx_ui(),
     risk = function(code, kind = "r") ctx_risk(code, kind, session),
     redact = function(x, profile = "persist") engine(.Call(wrap__redact_text, enc2utf8(as.character(x)))),
     execute_tool = function(name, input = list()) ctx_execute_tool(name, input, session, frame),

@@ -5,6 +5,8 @@
 
 the <- new.env(parent = emptyenv())
 the$specs <- new.env(parent = emptyenv())
+# Members of peter$ by the id of their record.
+the$members <- new.env(parent = emptyenv())
 the$sessions <- new.env(parent = emptyenv())
 the$sweep_at <- 64L
 the$frames <- list()
@@ -36,12 +38,7 @@ drive <- function(task, turns = Inf) {
     step <- engine(.Call(wrap__task_next, task))
     forget(step$released)
     switch(step$type,
-      call = {
-        reply <- call_handler(step)
-        interrupted <- interrupted || identical(reply$type, "interrupt")
-        .Call(wrap__task_reply, task, step$id, reply)
-      },
-      ask = .Call(wrap__task_reply, task, step$id, answer_question(step$question)),
+      call = , ask = interrupted <- serve(task, step) || interrupted,
       show = {
         if (identical(step$event$type, "turn_end")) {
           turns <- turns - 1
@@ -59,6 +56,13 @@ drive <- function(task, turns = Inf) {
   })
   finished <- TRUE
   list(done = identical(step$type, "done"), value = step$value, interrupted = interrupted)
+}
+
+# Does what a step asks R for; TRUE when the person's interrupt came in the closure that it called.
+serve <- function(task, step) {
+  reply <- if (step$type == "call") call_handler(step) else answer_question(step$question)
+  .Call(wrap__task_reply, task, step$id, reply)
+  step$type == "call" && identical(reply$type, "interrupt")
 }
 
 # Waits until the task can go on; TRUE when the person pressed Ctrl-C meanwhile.
@@ -83,7 +87,7 @@ resignal_interrupt <- function() {
 forget <- function(ids) {
   if (length(ids) == 0L) return(invisible(NULL))
   for (id in unlist(ids)) {
-    if (exists(id, envir = the$specs, inherits = FALSE)) rm(list = id, envir = the$specs)
+    for (home in list(the$specs, the$members)) if (exists(id, envir = home, inherits = FALSE)) rm(list = id, envir = home)
   }
 }
 

@@ -34,6 +34,9 @@ object_marks <- function(envir) {
     if (is.environment(x)) next
     size[i] <- plain_length(x)
     own <- attributes(x)
+    # Row names that only count are written out by attributes(): comparing 20 million of them takes 0.1 s and 160 MB.
+    rows <- if (is.data.frame(x)) .row_names_info(x, 1L) else 0L
+    if (rows < 0L) own$row.names <- rows
     if (!is.null(own)) attributes[[i]] <- own
     else if (is.atomic(x) && size[i] <= small_length) values[[i]] <- list(x)
   }

@@ -105,13 +105,27 @@ member_node <- function(path) {
   }
   ready()
   found <- resolve_member(path)
-  if (identical(found$type, "namespace")) return(structure(list(path = path, kind = "plugin"), class = "gptr_ns"))
-  member_function(path, found)
+  if (identical(found$type, "member")) return(member_function(path, found))
+  node <- list(path = path, kind = "plugin")
+  class(node) <- "gptr_ns"
+  node
+}
+
+# The function of a member. Those of the process are made once a record, until forget() drops them.
+member_function <- function(path, found) {
+  if (!is.null(found$home)) return(make_member(path, found))
+  known <- the$members[[found$record]]
+  if (is.null(known)) {
+    known <- make_member(path, found)
+    assign(found$record, known, envir = the$members)
+  }
+  known
 }
 
 # An R function for a tool: it has the formals of the tool's function, and calls it directly at the console, through
 # the whole pipeline of a tool call elsewhere.
-member_function <- function(path, found) {
+make_member <- function(path, found) {
+  found <- engine(.Call(wrap__member_describe, path, frame_session_id()))
   spec <- spec_home(found$home)[[found$record]]
   shape <- if (is.function(spec$fun)) formals(plain_function(spec$fun)) else schema_formals(found$formals)
   label <- paste(path, collapse = "$")
@@ -143,21 +157,23 @@ member_signature <- function(label, shape, found) {
 }
 
 member_caller <- function(path, label, shape) {
-  names <- names(shape)
-  required <- names[names != "..." & vapply(shape, identical, NA, quote(expr = ))]
+  names <- as.character(setdiff(names(shape), "..."))
+  has_dots <- "..." %in% names(shape)
+  required <- names[vapply(shape[names], identical, NA, quote(expr = ))]
+  member <- paste0("peter$", label)
+  # `missing` as an object: an argument may have that name.
+  are_missing <- as.call(c(list(c), lapply(names, function(name) as.call(list(missing, as.name(name))))))
+  dots <- as.call(list(list, quote(...)))
   function() {
     frame <- parent.frame()
-    check_arguments_given(paste0("peter$", label), frame, required)
-    value <- call_member(path, supplied(frame, names))
+    given <- names[!as.logical(eval(are_missing, frame))]
+    lacking <- required[is.na(match(required, given))]
+    if (length(lacking)) abort_missing(member, lacking[[1L]])
+    # NULL counts as given.
+    args <- mget(given, envir = frame, inherits = FALSE)
+    value <- call_member(path, if (has_dots) c(args, eval(dots, frame)) else args)
     if (identical(path, "write") || identical(path, "plot")) invisible(value) else value
   }
-}
-
-# The arguments that a call gave, by name; NULL counts as given.
-supplied <- function(frame, names) {
-  here <- Filter(function(name) name != "..." && !argument_missing(frame, name), names)
-  values <- stats::setNames(lapply(here, get, envir = frame, inherits = FALSE), here)
-  if ("..." %in% names) c(values, eval(as.call(list(list, quote(...))), frame)) else values
 }
 
 call_member <- function(path, args) {

@@ -69,6 +69,7 @@ peter <- function(..., model = NULL, mode = NULL, skills = NULL, plugins = NULL,
                   agents = NULL, parallel = NULL, prompt = NULL, envir = parent.frame(), budget = NULL,
                   .opts = list(), .run = TRUE, .stdin = FALSE) {
   check_flag(.run, ".run")
+  if (is_captured(sys.call())) .run <- FALSE
   refuse_later(list(skills = skills, plugins = plugins, agents = agents, parallel = parallel, budget = budget))
   exprs <- as.list(substitute(list(...)))[-1L]
   call <- read_dots(exprs, function(i) ...elt(i), names(exprs) %||% rep("", length(exprs)), prompt)
@@ -277,7 +278,8 @@ check_opts <- function(opts) {
 begin <- function(call, run) {
   frame <- current_frame()
   session <- call$session
-  if (!is.null(session) && session_in_frames(session)) return(steer_running(session, call))
+  if (!is.null(session)) refuse_team(session, "...")
+  if (!is.null(session) && is_driven(session)) return(steer_running(session, call))
   home <- call$envir %||% (if (is.null(session)) call$caller else session_data(session)$home)
   before <- session
   if (is.null(session)) session <- first_session(call, home, frame)
@@ -376,10 +378,7 @@ session_in_frames <- function(session) {
 # Drives the session's run, a new one or one that was left after a step, and raises its terminal condition.
 run_session <- function(session, turns = Inf) {
   data <- session_data(session)
-  if (session_in_frames(session)) {
-    gptr_abort("busy", paste0("The session ", data$id, " is running: steer it with peter(session, ...)."),
-      session = session)
-  }
+  refuse_busy(session)
   task <- data$task %||% .Call(wrap__task_run, data$ptr)
   data$task <- task
   on.exit(data$task <- NULL)

@@ -15,6 +15,7 @@
 #' @export
 gptr_step <- function(s, turns = 1L) {
   check_class(s, "gptr_session", "s")
+  refuse_team(s, "s")
   if (!identical(turns, Inf)) check_count(turns, "turns", min = 1)
   if (is.null(session_data(s)$task) && !session_has_input(s)) return(invisible(s))
   run_session(s, turns)
@@ -41,6 +42,7 @@ session_has_input <- function(s) session_get(s, "queued") > 0
 #' @export
 gptr_on <- function(s, event, handler, matcher = NULL) {
   check_class(s, "gptr_session", "s")
+  refuse_team(s, "s")
   check_string(event, "event")
   check_function(handler, "handler")
   control_guard("gptr_on")

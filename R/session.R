@@ -79,7 +79,10 @@ unknown_accessor <- function(x, name) {
 #' @export
 `[[.gptr_session` <- function(x, i, ...) {
   if (is.character(i)) return(do.call(`$.gptr_session`, list(x, i)))
-  children <- live_children(x)
+  nth_child(live_children(x), i)
+}
+
+nth_child <- function(children, i) {
   if (!is.numeric(i) || length(i) != 1L || is.na(i) || i < 1 || i > length(children)) {
     gptr_abort("invalid_argument",
       paste0("`i` must be the number of a child session: there are ", length(children), "."), arg = "i"

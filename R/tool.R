@@ -32,8 +32,8 @@
 #' @param signature String or `NULL` (default). Shown in place of the signature that the schema gives.
 #' @param output_tokens Whole number of tokens, or `NULL` (default: option `gptr.r_output_tokens`, 4000). Longer
 #'   results are cut; the whole can be read with `peter$out()`.
-#' @param record `TRUE` (default) or `FALSE`. Whether nested calls are to be noted in the outer call's details; nothing
-#'   reads it in this version.
+#' @param record `TRUE` (default) or `FALSE`. Whether nested calls are noted in the details of the call around them
+#'   (`details$nested`).
 #' @param available `function(ctx)` or `NULL` (default). When it returns `FALSE` as a session starts, a direct tool
 #'   is not declared to it.
 #' @param annotations Named list, empty by default: `read_only`, `destructive`, `idempotent`, `open_world`,
@@ -102,8 +102,15 @@ json_scalars <- c(string = "character", number = "double", integer = "integer", 
 # The vector type for the items of an array schema, NULL when they are not all of one scalar type.
 item_mode <- function(schema) {
   items <- if (is.list(schema)) schema[["items"]]
-  types <- if (is.list(items)) setdiff(unlist(items[["type"]]), "null")
+  if (!is.list(items)) return(NULL)
+  types <- setdiff(unlist(items[["type"]]), "null")
+  if (is.null(types)) types <- type_of_values(items[["enum"]])
   if (length(types) == 1L && types %in% names(json_scalars)) json_scalars[[types]] else NULL
+}
+
+# What the values of an `enum` have in common.
+type_of_values <- function(values) {
+  if (length(values) > 0L && all(vapply(values, function(v) is.character(v) && length(v) == 1L, NA))) "string"
 }
 
 atomic_vector <- function(items, mode) {
@@ -146,11 +153,12 @@ member_call <- function(spec, names, required) {
 
 check_arguments_given <- function(member, frame, required) {
   for (name in required) {
-    if (argument_missing(frame, name)) {
-      gptr_abort("invalid_argument", c(member, "(): argument `", name, "` is missing."),
-                 arg = name, expected = "a value")
-    }
+    if (argument_missing(frame, name)) abort_missing(member, name)
   }
+}
+
+abort_missing <- function(member, name) {
+  gptr_abort("invalid_argument", c(member, "(): argument `", name, "` is missing."), arg = name, expected = "a value")
 }
 
 # The arguments that were given, by name, without those that are NULL.

@@ -126,6 +126,7 @@ collect_settings <- function(opts = list()) {
     first_byte_timeout = getOption("gptr.first_byte_timeout", 120),
     idle_timeout = getOption("gptr.idle_timeout", 90),
     hook_timeout = getOption("gptr.hook_timeout", 10),
+    max_active = max_active_option(),
     output_tokens = getOption("gptr.r_output_tokens", 4000L),
     out_keep = getOption("gptr.out_keep", 20L),
     compact_at = getOption("gptr.compact_at", 200000),
@@ -134,4 +135,10 @@ collect_settings <- function(opts = list()) {
     critical_guard = !identical(getOption("gptr.critical_guard"), FALSE),
     unsafe_no_permissions = isTRUE(getOption("gptr.unsafe_no_permissions"))
   )
+}
+
+# Requests in flight to one address: NULL in a list stands for no bound.
+max_active_option <- function() {
+  set <- getOption("gptr.max_active", 8L)
+  if (identical(set, Inf)) NULL else if (is_finite_number(set) && set >= 1) set else 8L
 }

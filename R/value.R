@@ -11,10 +11,11 @@ value_to_json <- function(x) {
              arg = "x", path = answer$path)
 }
 
-# The R object for a JSON text: objects are named lists, arrays lists.
-value_from_json <- function(text) {
+# The R object for a JSON text: objects are named lists, arrays lists. With `vectors`, an array of strings, of numbers or
+# of flags is an atomic vector with NA for null; I() marks one of length one.
+value_from_json <- function(text, vectors = FALSE) {
   check_string(text, "text", empty = TRUE)
-  engine(.Call(wrap__value_from_json, enc2utf8(text)))
+  engine(.Call(wrap__value_from_json, text, vectors))
 }
 
 # A value as the engine can read it: it knows neither the rules of time zones nor the formals of primitive functions.

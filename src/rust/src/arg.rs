@@ -22,6 +22,11 @@ pub fn flag(x: &Robj, name: &str) -> Result<bool, Error> {
     host_value(x).as_flag().ok_or_else(|| Error::argument(name, "TRUE or FALSE", &described(x)))
 }
 
+/// The elements of a list.
+pub fn items(x: &Robj, name: &str) -> Result<Vec<Robj>, Error> {
+    x.as_list().map(|l| l.values().collect()).ok_or_else(|| Error::argument(name, "a list", &described(x)))
+}
+
 /// What a handle of this process refers to.
 pub fn held<T: 'static>(x: &Robj, name: &str) -> Result<ExternalPtr<T>, Error> {
     ExternalPtr::try_from(x.clone()).map_err(|_| {

@@ -28,15 +28,24 @@ fn member_names(path: Robj, session: Robj) -> Robj {
     answer(|| Ok(json!(member::names(&engine(), &snapshot(&session), path_of(&path).first().map(String::as_str)))))
 }
 
-/// What a path names: list(type = "namespace"), list(type = "lazy", load), or what is needed to make a function.
+/// What a path names: list(type = "namespace"), list(type = "lazy", load), or list(type = "member", record, home, key).
 #[extendr]
 fn member_resolve(path: Robj, session: Robj) -> Robj {
     answer(|| {
         Ok(match member::resolve(&engine(), &snapshot(&session), &path_of(&path))? {
-            Resolved::Member(record) => member::describe(&record),
+            Resolved::Member(r) => json!({"type": "member", "record": r.id, "home": r.session, "key": r.key}),
             Resolved::Namespace => json!({"type": "namespace"}),
             Resolved::Lazy(load) => lazy(load),
         })
+    })
+}
+
+/// What is needed to make a function of a member.
+#[extendr]
+fn member_describe(path: Robj, session: Robj) -> Robj {
+    answer(|| match member::resolve(&snapshot(&session), &path_of(&path))? {
+        Resolved::Member(record) => Ok(member::describe(&record)),
+        _ => Err(Error::argument_message("name", "This is no member.")),
     })
 }
 
@@ -167,6 +176,7 @@ extendr_module! {
     mod member;
     fn member_names;
     fn member_resolve;
+    fn member_describe;
     fn member_check;
     fn member_help;
     fn cut_help;

@@ -3,10 +3,11 @@
 use std::rc::Rc;
 
 use extendr_api::prelude::*;
+use gptr_engine::clock;
 use gptr_engine::conversation;
 use gptr_engine::error::Error;
 use gptr_engine::listing;
-use gptr_engine::run;
+use gptr_engine::run::{self, lane::Lane};
 use gptr_engine::session::Session;
 use gptr_engine::value::{Value, json};
 
@@ -90,6 +91,19 @@ fn session_abort(session: Robj, reason: Robj) -> Robj {
         let reason = &arg::text(&reason, "reason")?;
         if let Some(running) = &*session.running.borrow() {
             running.signal.abort(reason);
+        }
+        Ok(Value::Null)
+    })
+}
+
+/// Bounds the requests in flight of these sessions together: a number, or NULL for no bound.
+#[extendr]
+fn sessions_share_lane(sessions: Robj, limit: Robj) -> Robj {
+    answer(|| {
+        let limit = if limit.is_null() { None } else { Some(arg::number(&limit, "max_active")? as usize) };
+        let lane = Lane::of(limit);
+        for session in arg::items(&sessions, "sessions")? {
+            of(&session)?.state.borrow_mut().lane = lane.clone();
         }
         Ok(Value::Null)
     })
@@ -230,6 +244,24 @@ fn task_run(session: Robj) -> Robj {
     })
 }
 
+/// A task that tells listeners of the session's queue.
+#[extendr]
+fn task_queue_told(session: Robj) -> Robj {
+    guarded(|| {
+        let session = of(&session)?;
+        Ok(handle(run::queue_told(&engine(), &session)))
+    })
+}
+
+/// An id of the engine's making.
+#[extendr]
+fn fresh_id(prefix: Robj, digits: Robj) -> Robj {
+    answer(|| {
+        let prefix = arg::text(&prefix, "prefix")?;
+        Ok(json!(clock::fresh_id(&prefix, arg::number(&digits, "digits")? as usize)))
+    })
+}
+
 /// A task that renders what a new session, or this one, would freeze.
 #[extendr]
 fn task_prompt(args: Robj, session: Robj) -> Robj {
@@ -247,6 +279,7 @@ extendr_module! {
     fn session_prompt;
     fn session_steer;
     fn session_abort;
+    fn sessions_share_lane;
     fn session_aborted;
     fn session_take_grant;
     fn session_close;
@@ -261,5 +294,7 @@ extendr_module! {
     fn task_update;
     fn task_emit;
     fn task_run;
+    fn task_queue_told;
+    fn fresh_id;
     fn task_prompt;
 }

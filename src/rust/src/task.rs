@@ -1,7 +1,7 @@
 //! Tasks: what R drives.
 
 use std::cell::RefCell;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use extendr_api::prelude::*;
 use gptr_engine::reply::HostReply;
@@ -160,6 +160,32 @@ fn interrupted(task: &TaskHandle) -> bool {
     }
 }
 
+/// Waits until one of these tasks can go on, for `seconds` at most: list(ready, interrupted), with the positions of those
+/// that can and whether the person pressed Ctrl-C meanwhile.
+#[extendr]
+fn tasks_wait(tasks: Robj, seconds: Robj) -> Robj {
+    answer(|| {
+        let tasks = arg::items(&tasks, "tasks")?;
+        let handles: Vec<_> = tasks.iter().map(|t| arg::held::<TaskHandle>(t, "tasks")).collect::<Result<_, _>>()?;
+        let seconds = arg::number(&seconds, "seconds")?;
+        let until = Duration::try_from_secs_f64(seconds).ok().and_then(|s| Instant::now().checked_add(s));
+        let bell = engine().bell.clone();
+        loop {
+            let is_ready = |t: &TaskHandle| t.0.try_borrow().is_ok_and(|t| t.is_ready());
+            let ready: Vec<usize> = (1..).zip(&handles).filter(|(_, t)| is_ready(t)).map(|(i, _)| i).collect();
+            let left = until.map_or(SLICE, |u| u.saturating_duration_since(Instant::now()).min(SLICE));
+            // SAFETY: on R's thread; the shim keeps R's jump on its own side.
+            if unsafe { gptr_check_interrupt() } != 0 {
+                return Ok(json!({"ready": ready, "interrupted": true}));
+            }
+            if !ready.is_empty() || left.is_zero() {
+                return Ok(json!({"ready": ready, "interrupted": false}));
+            }
+            bell.wait(left);
+        }
+    })
+}
+
 /// Stops the task; it settles in the next steps.
 #[extendr]
 fn task_cancel(task: Robj, reason: Robj) -> Robj {
@@ -212,6 +238,7 @@ extendr_module! {
     fn task_next;
     fn task_reply;
     fn task_wait;
+    fn tasks_wait;
     fn task_cancel;
     fn task_abandon;
     fn panic_for_test;

@@ -19,6 +19,7 @@ use crate::registry::admission;
 use crate::registry::kind::{Kind, Validator};
 use crate::registry::store::{NewRecord, Origin, Record, Registry};
 use crate::registry::validate::{self, Events, Generate, Validated};
+use crate::run::lane::Lanes;
 use crate::session::Session;
 use crate::task::Bell;
 use crate::tool::Natives;
@@ -37,6 +38,8 @@ pub struct Engine {
     pub runtime: Runtime,
     /// The HTTP client.
     pub client: http::Client,
+    /// Bounds on requests in flight.
+    pub lanes: Lanes,
     /// Secrets in, markers out.
     pub redactor: Rc<RefCell<Redactor>>,
     /// Bodies of tools that are functions of the engine.
@@ -90,6 +93,7 @@ impl Engine {
             bell: Arc::default(),
             client: http::Client::new(runtime.clone(), http),
             runtime,
+            lanes: Lanes::default(),
             redactor,
             natives: Natives::builtin(),
             loads: RefCell::default(),

@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod catalog;
-mod clock;
+pub mod clock;
 pub mod conversation;
 pub mod engine;
 pub mod error;

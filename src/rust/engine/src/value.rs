@@ -8,7 +8,7 @@ mod encode;
 #[cfg(test)]
 mod round_trip;
 
-pub use encode::JsonError;
+pub use encode::{JsonError, number};
 pub use serde_json::{Map, Number, Value, json};
 
 /// A value as the host handed it over.

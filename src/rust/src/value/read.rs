@@ -1,5 +1,8 @@
 //! R objects as the engine sees them. Reading never expands a compact vector and never copies a large one.
 
+use std::borrow::Cow;
+use std::ffi::{CStr, c_char};
+
 use base64::Engine;
 use extendr_api::prelude::*;
 use extendr_ffi::{
@@ -17,13 +20,13 @@ const LONGEST: isize = 1_000_000;
 const MOST_ELEMENTS: isize = 4_000_000;
 
 /// Nesting beyond this stays with R.
-const DEEPEST: usize = 1_000;
+pub const DEEPEST: usize = 1_000;
 
 /// Bit pattern of a missing `integer64`.
 const NA_LONG: i64 = i64::MIN;
 
 /// Reads the elements of a vector of so many.
-type Elements = unsafe fn(SEXP, isize) -> HostData;
+pub type Elements = unsafe fn(SEXP, isize) -> HostData;
 
 /// Classes of vectors whose elements mean something else than their type says, and how they are read.
 pub const CONVERTED: &[(&str, Elements)] =
@@ -33,13 +36,18 @@ pub const CONVERTED: &[(&str, Elements)] =
 #[allow(improper_ctypes, reason = "SEXP is a pointer that only R looks behind")]
 unsafe extern "C" {
     fn Rf_getCharCE(x: SEXP) -> cetype_t;
-    fn Rf_translateCharUTF8(x: SEXP) -> *const std::ffi::c_char;
+    fn Rf_translateCharUTF8(x: SEXP) -> *const c_char;
 }
 
 /// What the engine sees of an R object.
 pub fn host_value(x: &Robj) -> HostValue {
     // SAFETY: called on R's thread with a live object; reads only.
-    unsafe { Reader { left: MOST_ELEMENTS }.value(x.get(), 0) }
+    unsafe { Reader { left: MOST_ELEMENTS, longest: LONGEST }.value(x.get(), 0) }
+}
+
+/// All of an object that stands so deep in another one, whatever its size.
+pub unsafe fn whole(x: SEXP, depth: usize) -> HostValue {
+    unsafe { Reader { left: isize::MAX, longest: isize::MAX }.value(x, depth) }
 }
 
 /// True when R code has to prepare an object before [`host_value`] can read all of it.
@@ -68,6 +76,8 @@ unsafe fn holds_unreadable(x: SEXP, left: &mut isize, depth: usize) -> bool {
 struct Reader {
     /// How many more elements may be read.
     left: isize,
+    /// How many of one vector.
+    longest: isize,
 }
 
 impl Reader {
@@ -92,7 +102,7 @@ impl Reader {
             let n = Rf_xlength(x);
             let class = class_of(x);
             let has = |name: &str| class.iter().any(|c| c == name);
-            let longest = LONGEST.min(self.left);
+            let longest = self.longest.min(self.left);
             if kind == SEXPTYPE::VECSXP && has("data.frame") && n > 0 && n.saturating_mul(frame_rows(x)) > longest {
                 return opaque("data.frame", x);
             }
@@ -103,8 +113,8 @@ impl Reader {
                 return opaque(word(kind), x);
             }
             self.left -= n;
-            let data = match CONVERTED.iter().find(|(name, _)| is_number(kind) && has(name)) {
-                Some((_, convert)) => convert(x, n),
+            let data = match conversion(kind, &class) {
+                Some(convert) => convert(x, n),
                 None => self.elements(x, kind, n, depth),
             };
             shaped(x, HostValue { data, names: names_of(x, n), class })
@@ -125,6 +135,12 @@ impl Reader {
     }
 }
 
+/// How the elements of a vector of this type and class are read, when not by their type.
+pub fn conversion(kind: SEXPTYPE, class: &[String]) -> Option<Elements> {
+    let found = CONVERTED.iter().find(|(name, _)| is_number(kind) && class.iter().any(|c| c == name));
+    found.map(|(_, convert)| *convert)
+}
+
 fn is_vector(kind: SEXPTYPE) -> bool {
     is_number(kind) || matches!(kind, SEXPTYPE::LGLSXP | SEXPTYPE::STRSXP | SEXPTYPE::RAWSXP | SEXPTYPE::VECSXP)
 }
@@ -135,35 +151,59 @@ fn is_number(kind: SEXPTYPE) -> bool {
 
 // ---- elements --------------------------------------------------------------------------------------------------------
 
-fn logical(x: i32) -> Option<bool> {
+pub fn logical(x: i32) -> Option<bool> {
     (x != i32::MIN).then_some(x != 0)
 }
 
-fn integer(x: i32) -> Option<i64> {
+pub fn integer(x: i32) -> Option<i64> {
     (x != i32::MIN).then_some(i64::from(x))
 }
 
 /// NA of a double is one NaN among others: its payload is 1954.
-fn double(x: f64) -> Option<f64> {
+pub fn double(x: f64) -> Option<f64> {
     (!(x.is_nan() && x.to_bits() & 0xFFFF_FFFF == 1954)).then_some(x)
 }
 
-unsafe fn string(x: SEXP) -> Option<String> {
+pub unsafe fn string(x: SEXP) -> Option<String> {
+    unsafe { text(x).map(Cow::into_owned) }
+}
+
+/// An element of a character vector as valid UTF-8; `None` for NA. It borrows from the vector, which has to live on.
+pub unsafe fn text<'x>(x: SEXP) -> Option<Cow<'x, str>> {
     unsafe {
         if x == R_NaString {
             return None;
         }
-        let bytes = |start| std::ffi::CStr::from_ptr(start).to_bytes();
+        // SAFETY: a CHARSXP has as many bytes as its length says.
+        let own = || std::slice::from_raw_parts(R_CHAR(x).cast::<u8>(), Rf_xlength(x) as usize);
         Some(match Rf_getCharCE(x) {
-            cetype_t::CE_LATIN1 => bytes(R_CHAR(x)).iter().map(|b| char::from(*b)).collect(),
-            // Of the session's encoding, which R knows; it returns what it has when that is UTF-8 or plain ASCII.
-            cetype_t::CE_NATIVE => String::from_utf8_lossy(bytes(Rf_translateCharUTF8(x))).into_owned(),
-            _ => String::from_utf8_lossy(bytes(R_CHAR(x))).into_owned(),
+            // R reads latin1 as Windows-1252, and knows the session's encoding. It returns what it has when that is
+            // UTF-8 or plain ASCII.
+            cetype_t::CE_LATIN1 | cetype_t::CE_NATIVE => {
+                let translated = Rf_translateCharUTF8(x);
+                let bytes = if translated == R_CHAR(x) { own() } else { CStr::from_ptr(translated).to_bytes() };
+                valid(bytes)
+            }
+            _ => valid(own()),
         })
     }
 }
 
-unsafe fn strings(x: SEXP) -> Vec<String> {
+/// Text with U+FFFD for what is none. Looking first is quicker where all is well.
+fn valid(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
+}
+
+/// A single string, which lives as long as the object.
+pub fn string_of(x: &Robj) -> Option<Cow<'_, str>> {
+    // SAFETY: as in `host_value`; the object is borrowed for as long as the text.
+    unsafe {
+        let x = x.get();
+        if TYPEOF(x) == SEXPTYPE::STRSXP && Rf_xlength(x) == 1 { text(STRING_ELT(x, 0)) } else { None }
+    }
+}
+
+pub unsafe fn strings(x: SEXP) -> Vec<String> {
     unsafe {
         if TYPEOF(x) != SEXPTYPE::STRSXP {
             return Vec::new();
@@ -231,7 +271,7 @@ unsafe fn longs(x: SEXP, n: isize) -> HostData {
 
 // ---- attributes ------------------------------------------------------------------------------------------------------
 
-unsafe fn class_of(x: SEXP) -> Vec<String> {
+pub unsafe fn class_of(x: SEXP) -> Vec<String> {
     unsafe { strings(Rf_getAttrib(x, extendr_ffi::R_ClassSymbol)) }
 }
 
@@ -357,6 +397,8 @@ fn word(kind: SEXPTYPE) -> &'static str {
         SEXPTYPE::EXTPTRSXP => "external pointer",
         SEXPTYPE::WEAKREFSXP => "weak reference",
         SEXPTYPE::EXPRSXP => "expression",
+        SEXPTYPE::LISTSXP | SEXPTYPE::DOTSXP => "pairlist",
+        SEXPTYPE::BCODESXP => "byte code",
         SEXPTYPE::PROMSXP => "promise",
         SEXPTYPE::LGLSXP => "logical",
         SEXPTYPE::INTSXP => "integer",

@@ -4,10 +4,88 @@
 //! [`partial`] for texts that are still arriving. Repairs happen only inside of strings: raw control characters
 //! stand for themselves, a bad escape keeps its backslash, a lone surrogate or NUL becomes U+FFFD.
 
+use std::borrow::Cow;
+
 use crate::value::{Map, Value};
 
 /// Values deeper than this are refused, or left out where a host's unknown keys must not matter.
 const MAX_DEPTH: usize = 120;
+
+/// What [`build`] makes of a text, piece by piece. The pieces borrow from the text where they stand in it as they are.
+pub trait Sink<'t> {
+    /// A value.
+    type Node;
+    /// An array that is open.
+    type Array;
+    /// An object that is open.
+    type Object;
+
+    /// `null`, `true`, `false` or a number, by its text; `None` when it is none of these.
+    fn scalar(&mut self, word: &'t str) -> Option<Self::Node>;
+    /// A string.
+    fn string(&mut self, text: Cow<'t, str>) -> Self::Node;
+    /// An array begins.
+    fn open_array(&mut self) -> Self::Array;
+    /// Its next item.
+    fn item(&mut self, array: &mut Self::Array, item: Self::Node);
+    /// It ends.
+    fn close_array(&mut self, array: Self::Array) -> Self::Node;
+    /// An object begins.
+    fn open_object(&mut self) -> Self::Object;
+    /// The name of its next member; false when it has one of that name.
+    fn name(&mut self, object: &mut Self::Object, name: Cow<'t, str>) -> bool;
+    /// The member.
+    fn member(&mut self, object: &mut Self::Object, member: Self::Node);
+    /// It ends.
+    fn close_object(&mut self, object: Self::Object) -> Self::Node;
+}
+
+/// Makes [`Value`]s; the last of repeated names counts.
+struct Values;
+
+impl<'t> Sink<'t> for Values {
+    type Node = Value;
+    type Array = Vec<Value>;
+    type Object = (Map<String, Value>, String);
+
+    fn scalar(&mut self, word: &'t str) -> Option<Value> {
+        serde_json::from_str(word).ok()
+    }
+
+    fn string(&mut self, text: Cow<'t, str>) -> Value {
+        Value::String(text.into_owned())
+    }
+
+    fn open_array(&mut self) -> Vec<Value> {
+        Vec::new()
+    }
+
+    fn item(&mut self, array: &mut Vec<Value>, item: Value) {
+        array.push(item);
+    }
+
+    fn close_array(&mut self, array: Vec<Value>) -> Value {
+        Value::Array(array)
+    }
+
+    fn open_object(&mut self) -> Self::Object {
+        (Map::new(), String::new())
+    }
+
+    fn name(&mut self, (map, next): &mut Self::Object, name: Cow<'t, str>) -> bool {
+        let new = !map.contains_key(name.as_ref());
+        *next = name.into_owned();
+        new
+    }
+
+    fn member(&mut self, (map, next): &mut Self::Object, member: Value) {
+        map.insert(std::mem::take(next), member);
+    }
+
+    fn close_object(&mut self, (map, _): Self::Object) -> Value {
+        Value::Object(map)
+    }
+}
 
 /// Why a text is no JSON for arguments.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -35,7 +113,15 @@ pub fn parse(text: &str) -> Result<Value, BadJson> {
 /// # Errors
 /// [`BadJson`] as there, and for blank text.
 pub fn read(text: &str) -> Result<Value, BadJson> {
-    let mut parser = Parser::new(text, Mode { cut: false, repeats: false, prune: false });
+    build(text, MAX_DEPTH, &mut Values)
+}
+
+/// As [`read`], into a sink of the caller's, with as many levels of nesting as it says.
+///
+/// # Errors
+/// [`BadJson`] as there; what the sink was given until then is void.
+pub fn build<'t, S: Sink<'t>>(text: &'t str, levels: usize, sink: &mut S) -> Result<S::Node, BadJson> {
+    let mut parser = Parser::new(text, Mode { cut: false, repeats: false, prune: false }, levels, sink);
     let value = parser.value(0)?;
     parser.blanks();
     if parser.at < parser.bytes.len() {
@@ -49,7 +135,8 @@ pub fn lenient(text: &str) -> Option<Value> {
     if let Ok(value) = serde_json::from_str(text) {
         return Some(value);
     }
-    let mut parser = Parser::new(text, Mode { cut: false, repeats: true, prune: true });
+    let mut values = Values;
+    let mut parser = Parser::new(text, Mode { cut: false, repeats: true, prune: true }, MAX_DEPTH, &mut values);
     let value = parser.value(0).ok()?;
     parser.blanks();
     (parser.at == parser.bytes.len()).then_some(value)
@@ -58,7 +145,8 @@ pub fn lenient(text: &str) -> Option<Value> {
 /// Reads as much as there is of a text that may be cut anywhere; the empty object when nothing can be read. For
 /// previews, never to run a tool.
 pub fn partial(text: &str) -> Value {
-    let mut parser = Parser::new(text, Mode { cut: true, repeats: true, prune: false });
+    let mut values = Values;
+    let mut parser = Parser::new(text, Mode { cut: true, repeats: true, prune: false }, MAX_DEPTH, &mut values);
     parser.value(0).ok().filter(|v| !v.is_null()).unwrap_or_else(|| Value::Object(Map::new()))
 }
 
@@ -72,18 +160,20 @@ struct Mode {
     prune: bool,
 }
 
-struct Parser<'a> {
-    bytes: &'a [u8],
-    text: &'a str,
+struct Parser<'t, 's, S> {
+    bytes: &'t [u8],
+    text: &'t str,
     at: usize,
     mode: Mode,
+    levels: usize,
+    sink: &'s mut S,
     /// The text is over (or unreadable from here on) and open containers close. Only in `cut` mode.
     over: bool,
 }
 
-impl<'a> Parser<'a> {
-    fn new(text: &'a str, mode: Mode) -> Self {
-        Parser { bytes: text.as_bytes(), text, at: 0, mode, over: false }
+impl<'t, 's, S: Sink<'t>> Parser<'t, 's, S> {
+    fn new(text: &'t str, mode: Mode, levels: usize, sink: &'s mut S) -> Self {
+        Parser { bytes: text.as_bytes(), text, at: 0, mode, levels, sink, over: false }
     }
 
     fn bad(&self, problem: &str) -> BadJson {
@@ -100,59 +190,66 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn value(&mut self, depth: usize) -> Result<Value, BadJson> {
+    fn value(&mut self, depth: usize) -> Result<S::Node, BadJson> {
         self.blanks();
         match self.peek() {
             None => Err(self.bad("the text ends before a value")),
-            Some(b'{' | b'[') if depth >= MAX_DEPTH => self.too_deep(),
+            Some(b'{' | b'[') if depth >= self.levels => self.too_deep(),
             Some(b'{') => self.object(depth),
             Some(b'[') => self.array(depth),
-            Some(b'"') => self.string().map(Value::String),
+            Some(b'"') => {
+                let text = self.string()?;
+                Ok(self.sink.string(text))
+            }
             Some(_) => self.scalar(),
         }
     }
 
-    fn scalar(&mut self) -> Result<Value, BadJson> {
-        let rest = self.text.get(self.at..).unwrap_or_default();
-        let end =
-            rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))).unwrap_or(rest.len());
-        let word = rest.get(..end).unwrap_or_default();
-        let value = serde_json::from_str(word).map_err(|_| self.bad("a value can't be read"))?;
-        self.at += end;
+    fn scalar(&mut self) -> Result<S::Node, BadJson> {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let in_word = |c: &u8| c.is_ascii_alphanumeric() || matches!(c, b'+' | b'-' | b'.');
+        let end = self.at + rest.iter().position(|c| !in_word(c)).unwrap_or(rest.len());
+        let word = self.text.get(self.at..end).unwrap_or_default();
+        let value = self.sink.scalar(word).ok_or_else(|| self.bad("a value can't be read"))?;
+        self.at = end;
         Ok(value)
     }
 
-    fn array(&mut self, depth: usize) -> Result<Value, BadJson> {
+    fn array(&mut self, depth: usize) -> Result<S::Node, BadJson> {
         self.at += 1;
-        let mut items = Vec::new();
+        let mut array = self.sink.open_array();
         self.members(b']', |p| {
-            items.push(p.value(depth + 1)?);
+            let item = p.value(depth + 1)?;
+            p.sink.item(&mut array, item);
             Ok(())
         })?;
-        Ok(Value::Array(items))
+        Ok(self.sink.close_array(array))
     }
 
-    fn object(&mut self, depth: usize) -> Result<Value, BadJson> {
+    fn object(&mut self, depth: usize) -> Result<S::Node, BadJson> {
         self.at += 1;
-        let mut map = Map::new();
+        let mut object = self.sink.open_object();
         self.members(b'}', |p| {
             if p.peek() != Some(b'"') {
                 return Err(p.bad("a name in quotes is missing"));
             }
+            let start = p.at;
             let name = p.string()?;
             p.blanks();
             if p.over || p.peek() != Some(b':') {
                 return Err(p.bad("a colon is missing"));
             }
             p.at += 1;
-            if !p.mode.repeats && map.contains_key(&name) {
-                return Err(BadJson { problem: format!("the name {} is given twice", Value::String(name)) });
+            if !p.sink.name(&mut object, name) && !p.mode.repeats {
+                p.at = start;
+                let name = Value::String(p.string()?.into_owned());
+                return Err(BadJson { problem: format!("the name {name} is given twice") });
             }
-            let value = p.value(depth + 1)?;
-            map.insert(name, value);
+            let member = p.value(depth + 1)?;
+            p.sink.member(&mut object, member);
             Ok(())
         })?;
-        Ok(Value::Object(map))
+        Ok(self.sink.close_object(object))
     }
 
     /// Reads members up to `close`. In `cut` mode the first one that fails ends the container.
@@ -193,19 +290,23 @@ impl<'a> Parser<'a> {
         Ok(closed)
     }
 
-    fn string(&mut self) -> Result<String, BadJson> {
+    /// The string that begins here: a piece of the text where nothing in it is written in another way.
+    fn string(&mut self) -> Result<Cow<'t, str>, BadJson> {
         self.at += 1;
-        let mut out = String::new();
+        let start = self.at;
+        self.plain();
+        let text: &'t str = self.text;
+        let piece = text.get(start..self.at).unwrap_or_default();
+        if self.peek() == Some(b'"') {
+            self.at += 1;
+            return Ok(Cow::Borrowed(piece));
+        }
+        let mut out = String::from(piece);
         loop {
-            let start = self.at;
-            while !matches!(self.peek(), None | Some(b'"' | b'\\' | 0)) {
-                self.at += 1;
-            }
-            out.push_str(self.text.get(start..self.at).unwrap_or_default());
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
-                    return Ok(out);
+                    return Ok(Cow::Owned(out));
                 }
                 Some(b'\\') if self.escape(&mut out) => {}
                 Some(0) => {
@@ -214,11 +315,20 @@ impl<'a> Parser<'a> {
                 }
                 _ if self.mode.cut => {
                     self.over = true;
-                    return Ok(out);
+                    return Ok(Cow::Owned(out));
                 }
                 _ => return Err(self.bad("the text ends inside of a string")),
             }
+            let start = self.at;
+            self.plain();
+            out.push_str(text.get(start..self.at).unwrap_or_default());
         }
+    }
+
+    /// Goes on to the next byte of a string that doesn't stand for itself.
+    fn plain(&mut self) {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        self.at += rest.iter().position(|c| matches!(c, b'"' | b'\\' | 0)).unwrap_or(rest.len());
     }
 
     /// Reads one escape; false when the text ends in it.
@@ -272,7 +382,7 @@ impl<'a> Parser<'a> {
         u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
     }
 
-    fn too_deep(&mut self) -> Result<Value, BadJson> {
+    fn too_deep(&mut self) -> Result<S::Node, BadJson> {
         if !self.mode.prune {
             return Err(self.bad("the value is nested too deep"));
         }
@@ -289,7 +399,7 @@ impl<'a> Parser<'a> {
             }
             self.at += 1;
             if depth == 0 {
-                return Ok(Value::Null);
+                return self.sink.scalar("null").ok_or_else(|| self.bad("a value can't be read"));
             }
         }
         Err(self.bad("the text ends inside of a list or object"))
@@ -383,6 +493,8 @@ mod tests {
     fn what_is_nested_too_deep_is_refused_or_left_out() {
         let deep = format!("{{\"x\":{}{},\"a\":1}}", "[".repeat(200_000), "]".repeat(200_000));
         assert!(parse(&deep).is_err());
+        let (fits, over) = (format!("{}{}", "[".repeat(9), "]".repeat(9)), format!("{}{}", "[".repeat(10), "]".repeat(10)));
+        assert!(build(&fits, 9, &mut Values).is_ok() && build(&over, 9, &mut Values).is_err());
         assert_eq!(lenient(&deep).unwrap()["a"], 1);
         let _ = partial(&deep);
     }
@@ -391,6 +503,20 @@ mod tests {
         #[test]
         fn no_text_panics(text in "[\\[\\]{}\":,\\\\u0-9a-f \u{0}\u{e9}]{0,40}") {
             let _ = (parse(&text), lenient(&text), partial(&text));
+        }
+
+        #[test]
+        fn no_change_of_a_valid_text_panics(at in 0..90usize, bytes in proptest::collection::vec(any::<char>(), 0..3), cut in 0..4usize) {
+            let text = r#"{"a":[1,{"b":"x\u00e9\n\ud83d\ude00"}],"c":{"d":null,"e":[true,2.5e3,-0.1]},"a b":"\"\\"}"#;
+            let from = (0..=at.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap();
+            let to = (from + cut).min(text.len());
+            let (head, tail) = (&text[..from], text.get(to..).unwrap_or_default());
+            let changed = format!("{head}{}{tail}", bytes.iter().collect::<String>());
+            let (strict, loose, part) = (parse(&changed), lenient(&changed), partial(&changed));
+            if let Ok(value) = strict {
+                prop_assert_eq!(loose, Some(value.clone()));
+                prop_assert!(part == value || !value.is_object());
+            }
         }
 
         #[test]

@@ -165,7 +165,7 @@ pub(super) fn record_problems(record: &Record, args: &HostValue) -> Vec<String> 
     if let Some(signature) = derived_from(record, schema) {
         return misnamed(signature, args);
     }
-    let checked = schema.check_host(&with_stand_ins(schema.json(), args));
+    let checked = schema.check_host(&with_stand_ins(schema.json(), given(schema, args)));
     let mut problems = checked.errors;
     if let Some(fields) = checked.input.as_object() {
         problems.extend(schema.unknown_arguments(fields).iter().map(|name| format!("unknown argument '{name}'")));
@@ -173,20 +173,33 @@ pub(super) fn record_problems(record: &Record, args: &HostValue) -> Vec<String> 
     problems
 }
 
-/// Arguments of which the schema gives no type may be anything: what JSON can't hold stays with the host, and something
-/// stands in for it.
-fn with_stand_ins<'a>(schema: &Value, args: &'a HostValue) -> Cow<'a, HostValue> {
+/// Arguments of which the schema gives no type may be anything: what JSON can't hold, and what is large, stays with the
+/// host, and something stands in for it.
+fn with_stand_ins<'a>(schema: &Value, args: Cow<'a, HostValue>) -> Cow<'a, HostValue> {
     let typed = |name: &str| schema["properties"][name].get("type").is_some();
-    let needed = |(name, item): (&String, &HostValue)| !typed(name) && item.to_json().is_err();
+    let stays = |item: &HostValue| cells(item) > SHOWN_BYTES / 2 || item.to_json().is_err();
+    let needed = |(name, item): (&String, &HostValue)| !typed(name) && stays(item);
     let pairs = || args.names.iter().flatten().zip(args.items().unwrap_or_default());
     if !pairs().any(needed) {
-        return Cow::Borrowed(args);
+        return args;
     }
     let items = pairs().map(|(name, item)| {
         let stand_in = || HostValue::named([("$r", HostValue::from("")), ("class", item.class_word().into())]);
         (name.clone(), if needed((name, item)) { stand_in() } else { item.clone() })
     });
-    Cow::Owned(HostValue::named(items))
+    Cow::Owned(HostValue::named(items.collect::<Vec<_>>()))
+}
+
+/// The arguments without those that are NULL and that the schema can do without: R functions take NULL for nothing.
+fn given<'a>(schema: &Schema, args: &'a HostValue) -> Cow<'a, HostValue> {
+    let (Some(items), Some(names)) = (args.items(), &args.names) else { return Cow::Borrowed(args) };
+    if !items.iter().any(HostValue::is_null) {
+        return Cow::Borrowed(args);
+    }
+    let required = schema.json().get("required").and_then(Value::as_array);
+    let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|r| r.as_str() == Some(name)));
+    let pairs = names.iter().zip(items).filter(|(name, item)| !item.is_null() || is_required(name));
+    Cow::Owned(HostValue::named(pairs.map(|(name, item)| (name.clone(), item.clone()))))
 }
 
 /// The function whose formals are all that the schema says.
@@ -226,7 +239,9 @@ const SHOWN_BYTES: usize = 64 * 1024;
 pub fn descriptor(args: &HostValue, id: &str) -> Value {
     let (Some(items), Some(names)) = (args.items(), &args.names) else { return json!({}) };
     let fields = names.iter().zip(items).map(|(name, item)| {
-        let plain = item.to_json().ok().filter(|v| v.to_string().len() <= SHOWN_BYTES);
+        // Each element has a separator at least: what is longer anyway need not be written to know.
+        let small = cells(item) <= SHOWN_BYTES / 2;
+        let plain = small.then(|| item.to_json().ok()).flatten().filter(|v| v.to_string().len() <= SHOWN_BYTES);
         let described = || json!({"$r": id, "class": item.class_word(), "length": item.len()});
         (name.clone(), plain.unwrap_or_else(described))
     });
@@ -318,6 +333,14 @@ fn host_of(value: &Value) -> HostValue {
         },
         Value::Array(items) => HostValue::list(items.iter().map(host_of)),
         Value::Object(fields) => HostValue::named(fields.iter().map(|(name, value)| (name.clone(), host_of(value)))),
+    }
+}
+
+/// The elements of a value, down to the last level.
+fn cells(value: &HostValue) -> usize {
+    match value.items() {
+        Some(items) => items.iter().map(cells).fold(items.len(), usize::saturating_add),
+        None => value.len(),
     }
 }
 

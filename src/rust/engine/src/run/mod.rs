@@ -3,6 +3,7 @@
 pub mod check;
 pub mod event;
 pub(crate) mod freeze;
+pub mod lane;
 pub mod member;
 pub mod models;
 pub mod native;
@@ -66,6 +67,19 @@ pub fn task(engine: &Rc<Engine>, session: &Rc<Session>) -> Task {
     Task::new(&bell, move |host| run(engine, session, host))
 }
 
+/// A task that tells the session's listeners what waits in its queue.
+pub fn queue_told(engine: &Rc<Engine>, session: &Rc<Session>) -> Task {
+    let (engine, session) = (engine.clone(), session.clone());
+    let bell = engine.bell.clone();
+    Task::new(&bell, move |host| async move {
+        let run = session.running.borrow().clone();
+        let run = run.unwrap_or_else(|| Running::new(String::new(), host.signal().clone()));
+        let scene = Scene { engine, session, host, run };
+        scene.queue_update().await;
+        Ok(Value::Null)
+    })
+}
+
 async fn run(engine: Rc<Engine>, session: Rc<Session>, host: Host) -> Result<Value, Error> {
     if session.is_running() {
         return Err(Error::Busy { session: session.id.clone() });
@@ -123,6 +137,7 @@ impl Drop for Guard {
     fn drop(&mut self) {
         self.engine.registry.end_run(&self.run);
         close_open_calls(&self.session);
+        self.session.in_flight.set(false);
         *self.session.running.borrow_mut() = None;
         let mut state = self.session.state.borrow_mut();
         if matches!(state.status, Status::Running | Status::Waiting) {

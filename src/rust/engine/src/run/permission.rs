@@ -91,6 +91,11 @@ impl<'a> Gate<'a> {
         self.level.get()
     }
 
+    /// The schema of the input.
+    pub fn schema(&self) -> Option<&'a Schema> {
+        self.schema
+    }
+
     /// What is wrong with an input, in one line. Arguments that R code gave are checked as what they are in R.
     pub fn problem(&self, input: &Value) -> Option<String> {
         let Some(nested) = &self.request.nested else { return problem(self.schema, input) };

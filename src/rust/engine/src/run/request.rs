@@ -137,12 +137,16 @@ impl Scene {
         .await;
         let params = self.params(model).await;
         self.notify("message_start", || json!({"role": "assistant"})).await;
-        let mut source = match self.run.signal.is_raised() {
-            true => Source::Fake(VecDeque::new()),
-            false => self.ask(provider, model, frozen, &Ask { params: &params, request_id: &request_id }).await,
+        let place = self.run.signal.unless_raised(self.place(provider)).await;
+        let mut source = match place {
+            None => Source::Fake(VecDeque::new()),
+            Some(_) => self.ask(provider, model, frozen, &Ask { params: &params, request_id: &request_id }).await,
         };
         let mut shown = Shown::default();
+        self.session.in_flight.set(true);
         let (reply, failure) = self.read(&mut source, &mut shown).await;
+        self.session.in_flight.set(false);
+        drop(place);
         self.show_held(&mut shown).await;
         self.flush(&mut shown, true);
         let assistant = Assistant {

@@ -253,6 +253,8 @@ impl Scene {
             Some(native) if request.nested.is_none() => native.tidy(original.clone()),
             _ => original.clone(),
         };
+        // The arguments of a nested call stay with the host, who checked them there.
+        let input = if request.nested.is_some() { input } else { adapted(gate.schema(), input) };
         if let Some(wrong) = gate.problem(&input) {
             return Err(Finished::invalid(key, &wrong));
         }
@@ -307,6 +309,7 @@ impl Scene {
         if decision != "modify" {
             return Ok((input, assessed));
         }
+        let changed = if request.nested.is_some() { changed } else { adapted(gate.schema(), changed) };
         match gate.problem(&changed) {
             None => Ok((changed, assessed)),
             Some(problem) => Err(Box::new(Finished::invalid(key, &problem))),
@@ -502,6 +505,14 @@ fn read_input(input: &CallInput) -> (Value, Option<String>) {
         Ok(value) if value.is_object() => (value, None),
         Ok(value) => (json!({"INVALID_JSON": value.to_string()}), Some("must be one JSON object".into())),
         Err(problem) => (json!({"INVALID_JSON": text}), Some(problem.to_string())),
+    }
+}
+
+/// An input as its schema asks for it, see [`Schema::adapted`].
+fn adapted(schema: Option<&Schema>, input: Value) -> Value {
+    match schema.map(|s| s.adapted(&input)) {
+        Some(std::borrow::Cow::Owned(adapted)) => adapted,
+        _ => input,
     }
 }
 

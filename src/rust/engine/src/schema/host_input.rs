@@ -10,22 +10,22 @@ use crate::value::{HostData, HostValue, Map, Value, json};
 const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// An R value as JSON, with what the report needs to know about it.
-pub(super) struct Read {
+pub(super) struct Read<'v> {
     pub(super) value: Value,
-    pub(super) notes: Notes,
+    pub(super) notes: Notes<'v>,
 }
 
 /// Reads `input` as `schema` asks. What doesn't fit is left in its natural form for the validator to refuse; what
 /// JSON can't hold is a fault.
-pub(super) fn read(schema: &Value, input: &HostValue) -> Read {
-    let mut reader = Reader { index: Index::new(schema), notes: Notes::default() };
+pub(super) fn read<'v>(schema: &Value, input: &'v HostValue) -> Read<'v> {
+    let mut reader = Reader { index: Index::new(schema), notes: Notes { host: Some(input), faults: Vec::new() } };
     let value = reader.value(input, &[schema], &Place::default(), 0);
     Read { value, notes: reader.notes }
 }
 
-struct Reader<'a> {
+struct Reader<'a, 'v> {
     index: Index<'a>,
-    notes: Notes,
+    notes: Notes<'v>,
 }
 
 /// The schemas for one value, and what they ask for.
@@ -34,7 +34,7 @@ struct Asked<'a> {
     types: Vec<&'a str>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> Reader<'a, '_> {
     fn asked(&self, schemas: &[&'a Value]) -> Asked<'a> {
         let schemas = self.index.reach(schemas);
         let mut types: Vec<&'a str> = Vec::new();
@@ -51,7 +51,6 @@ impl<'a> Reader<'a> {
             return self.unreadable(place, "is nested too deeply");
         }
         let asked = self.asked(schemas);
-        self.notes.words.insert(place.pointer(), words(v));
         if let Some(stand_in) = stand_in(v) {
             return self.descriptor(stand_in, v, &asked, place);
         }
@@ -93,7 +92,7 @@ impl<'a> Reader<'a> {
         }
         let mut out = Map::new();
         for (name, item) in v.names.iter().flatten().zip(v.elements()) {
-            let value = self.value(&item, &property_schemas(&asked.schemas, name), &place.key(name), depth + 1);
+            let value = self.value(&item, &self.index.of_property(&asked.schemas, name), &place.key(name), depth + 1);
             out.insert(name.clone(), value);
         }
         Some(Value::Object(out))
@@ -102,6 +101,9 @@ impl<'a> Reader<'a> {
     fn array(&mut self, v: &HostValue, asked: &Asked<'a>, place: &Place, depth: usize) -> Option<Value> {
         if v.is_null() {
             return None;
+        }
+        if let Some(items) = self.flat(v, asked, place) {
+            return Some(Value::Array(items));
         }
         let items = match v.rows() {
             Some(rows) => rows,
@@ -112,13 +114,44 @@ impl<'a> Reader<'a> {
             return None;
         }
         let read = |(at, item): (usize, &HostValue)| {
-            self.value(item, &item_schemas(&asked.schemas, at), &place.item(at), depth + 1)
+            self.value(item, &self.index.of_item(&asked.schemas, at), &place.item(at), depth + 1)
         };
         Some(Value::Array(items.iter().enumerate().map(read).collect()))
     }
 
+    /// The items of an atomic vector where each is a scalar to the schema, too, and all have the same one: whatever type
+    /// is asked then, they have one form only.
+    fn flat(&mut self, v: &HostValue, asked: &Asked<'a>, place: &Place) -> Option<Vec<Value>> {
+        let by_place = |s: &&Value| s.get("prefixItems").is_some() || s.get("items").is_some_and(Value::is_array);
+        if v.len() < 2 || asked.schemas.iter().any(by_place) {
+            return None;
+        }
+        let items = self.asked(&self.index.of_item(&asked.schemas, 0));
+        let asks = |name: &str| items.types.contains(&name);
+        if asks("object") || asks("array") {
+            return None;
+        }
+        fn each<T>(x: &[Option<T>], one: impl Fn(&T) -> Value) -> Option<Vec<Value>> {
+            Some(x.iter().map(|e| e.as_ref().map_or(Value::Null, &one)).collect())
+        }
+        match &v.data {
+            HostData::Logical(x) => each(x, |b| json!(b)),
+            HostData::Integer(x) => each(x, |i| json!(i)),
+            HostData::Double(x) => {
+                // The first that JSON can't hold stands for all.
+                if let Some(at) = x.iter().position(|d| d.is_some_and(|d| !d.is_finite())) {
+                    let _ = v.element(at).map(|item| self.natural(&item, &items, &place.item(at), 0));
+                }
+                each(x, |d| number(*d))
+            }
+            // Digits may be meant as an integer.
+            HostData::Character(x) | HostData::Encoded(x) if !asks("integer") => each(x, |s| json!(s)),
+            _ => None,
+        }
+    }
+
     fn items_are_containers(&self, asked: &Asked<'a>) -> bool {
-        let inner = self.asked(&item_schemas(&asked.schemas, 0));
+        let inner = self.asked(&self.index.of_item(&asked.schemas, 0));
         inner.types.iter().any(|t| matches!(*t, "object" | "array"))
     }
 
@@ -163,7 +196,7 @@ fn order<'t>(v: &HostValue, types: &[&'t str]) -> Vec<&'t str> {
     types
 }
 
-fn words(v: &HostValue) -> String {
+pub(super) fn words(v: &HostValue) -> String {
     if v.is_null() { "null".to_owned() } else { format!("{} of length {}", v.class_word(), v.len()) }
 }
 
@@ -216,37 +249,4 @@ fn stand_in(v: &HostValue) -> Option<Value> {
         HostData::List(_) if v.get("$r").is_some() => v.to_json().ok(),
         _ => None,
     }
-}
-
-/// The schemas of one property, from all schemas of the object.
-fn property_schemas<'a>(schemas: &[&'a Value], name: &str) -> Vec<&'a Value> {
-    schemas.iter().filter_map(|s| s.as_object()).flat_map(|s| one_property(s, name)).collect()
-}
-
-fn one_property<'a>(schema: &'a Map<String, Value>, name: &str) -> Vec<&'a Value> {
-    let mut out: Vec<&'a Value> = schema.get("properties").and_then(|p| p.get(name)).into_iter().collect();
-    for (pattern, inner) in schema.get("patternProperties").and_then(Value::as_object).into_iter().flatten() {
-        if regex::Regex::new(pattern).is_ok_and(|r| r.is_match(name)) {
-            out.push(inner);
-        }
-    }
-    if out.is_empty() {
-        out.extend(schema.get("additionalProperties"));
-    }
-    out
-}
-
-/// The schemas of the item at `at`, from all schemas of the array.
-fn item_schemas<'a>(schemas: &[&'a Value], at: usize) -> Vec<&'a Value> {
-    let of = |schema: &&'a Value| -> Option<&'a Value> {
-        let schema: &'a Value = schema;
-        if let Some(first) = schema.get("prefixItems").and_then(|p| p.get(at)) {
-            return Some(first);
-        }
-        match schema.get("items") {
-            Some(Value::Array(each)) => each.get(at).or_else(|| schema.get("additionalItems")),
-            other => other,
-        }
-    };
-    schemas.iter().filter_map(of).collect()
 }

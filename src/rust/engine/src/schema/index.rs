@@ -3,6 +3,7 @@
 //! The validator follows these by itself; they are followed here for what it doesn't answer: which arguments a
 //! schema declares, which types lead the reading of an R value, and whether references run in a circle.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
 use super::MAX_DEPTH;
@@ -16,7 +17,7 @@ const NAMED: [&str; 2] = ["dependentSchemas", "dependencies"];
 const REFERENCES: [&str; 2] = ["$ref", "$dynamicRef"];
 
 /// Nodes are told apart by their address: the document is borrowed and does not move.
-type Node = *const Value;
+pub(super) type Node = *const Value;
 
 /// A schema document with its references looked up.
 pub(super) struct Index<'a> {
@@ -24,11 +25,13 @@ pub(super) struct Index<'a> {
     resources: HashMap<Node, &'a Value>,
     anchors: HashMap<(Node, &'a str), &'a Value>,
     ids: Vec<(&'a str, &'a Value)>,
+    /// The patterns of property names that were asked for; `None` for one that can't be read.
+    patterns: RefCell<HashMap<&'a str, Option<regex::Regex>>>,
 }
 
 impl<'a> Index<'a> {
     pub(super) fn new(root: &'a Value) -> Self {
-        let mut index = Index { root, resources: HashMap::new(), anchors: HashMap::new(), ids: Vec::new() };
+        let mut index = Index { root, resources: HashMap::new(), anchors: HashMap::new(), ids: Vec::new(), patterns: RefCell::default() };
         index.enter(root, root);
         index
     }
@@ -82,7 +85,7 @@ impl<'a> Index<'a> {
     }
 
     /// The schemas that `node` hands its own value to; false when a reference leads out of the document.
-    fn steps(&self, node: &'a Value) -> (Vec<&'a Value>, bool) {
+    pub(super) fn steps(&self, node: &'a Value) -> (Vec<&'a Value>, bool) {
         let Some(map) = node.as_object() else { return (Vec::new(), true) };
         let mut out = Vec::new();
         let mut complete = true;
@@ -96,6 +99,12 @@ impl<'a> Index<'a> {
         out.extend(SINGLE.iter().filter_map(|k| map.get(*k)));
         out.extend(NAMED.iter().filter_map(|k| map.get(*k).and_then(Value::as_object)).flat_map(Map::values));
         (out, complete)
+    }
+
+    /// True when some schema refers to another one.
+    pub(super) fn has_references(&self) -> bool {
+        let nodes = self.every_node();
+        nodes.into_iter().filter_map(Value::as_object).any(|map| REFERENCES.iter().any(|k| map.contains_key(*k)))
     }
 
     /// `starts` and every schema that they hand their value to, each once, in document order.
@@ -118,6 +127,41 @@ impl<'a> Index<'a> {
             open.extend(steps.into_iter().rev());
         }
         (out, complete)
+    }
+
+    /// The schemas of one property, from all schemas of the object.
+    pub(super) fn of_property(&self, schemas: &[&'a Value], name: &str) -> Vec<&'a Value> {
+        schemas.iter().filter_map(|s| s.as_object()).flat_map(|s| self.one_property(s, name)).collect()
+    }
+
+    fn one_property(&self, schema: &'a Map<String, Value>, name: &str) -> Vec<&'a Value> {
+        let mut out: Vec<&'a Value> = schema.get("properties").and_then(|p| p.get(name)).into_iter().collect();
+        for (pattern, inner) in schema.get("patternProperties").and_then(Value::as_object).into_iter().flatten() {
+            let mut patterns = self.patterns.borrow_mut();
+            let pattern = patterns.entry(pattern).or_insert_with(|| regex::Regex::new(pattern).ok());
+            if pattern.as_ref().is_some_and(|r| r.is_match(name)) {
+                out.push(inner);
+            }
+        }
+        if out.is_empty() {
+            out.extend(schema.get("additionalProperties"));
+        }
+        out
+    }
+
+    /// The schemas of the item at `at`, from all schemas of the array.
+    pub(super) fn of_item(&self, schemas: &[&'a Value], at: usize) -> Vec<&'a Value> {
+        let of = |schema: &&'a Value| -> Option<&'a Value> {
+            let schema: &'a Value = schema;
+            if let Some(first) = schema.get("prefixItems").and_then(|p| p.get(at)) {
+                return Some(first);
+            }
+            match schema.get("items") {
+                Some(Value::Array(each)) => each.get(at).or_else(|| schema.get("additionalItems")),
+                other => other,
+            }
+        };
+        schemas.iter().filter_map(of).collect()
     }
 
     /// The property names that the root declares, and whether it takes others too. A reference that can't be looked

@@ -3,6 +3,9 @@
 //! The crate `jsonschema` decides what is valid. What is ours: the words of an error, the reading of R values led by
 //! a schema ([`Schema::check_host`]), the rule of unknown arguments, and the way from R lists to schema JSON.
 
+mod adapt;
+mod compiled;
+mod effort;
 mod formals;
 mod host_input;
 mod index;
@@ -41,6 +44,7 @@ struct Inner {
     accepted: Vec<String>,
     open: bool,
     empty_for_null: bool,
+    has_references: bool,
 }
 
 /// What [`Schema::check_host`] found.
@@ -54,7 +58,7 @@ pub struct Checked {
 
 impl Schema {
     /// Compiles a schema: draft 2020-12, or the draft that `$schema` names. Formats are asserted, patterns run in
-    /// linear time, and nothing is ever fetched.
+    /// linear time, and nothing is ever fetched. A schema that was compiled before is shared.
     ///
     /// # Errors
     /// The problem, as the end of a sentence that begins with the schema's name: the schema is invalid, has a
@@ -64,6 +68,10 @@ impl Schema {
         if too_deep(json, MAX_DEPTH) {
             return Err(format!("has more than {MAX_DEPTH} levels of nesting"));
         }
+        compiled::or_compile(json.to_string(), || Self::compile_new(json))
+    }
+
+    fn compile_new(json: &Value) -> Result<Self, String> {
         Index::new(json).check_loops()?;
         let validator = jsonschema::options()
             .offline()
@@ -72,9 +80,10 @@ impl Schema {
             .build(json)
             .map_err(|e| format!("is not a valid JSON Schema: {}", build_problem(json, &e)))?;
         let json = json.clone();
-        let (accepted, open) = Index::new(&json).declared();
+        let index = Index::new(&json);
+        let ((accepted, open), has_references) = (index.declared(), index.has_references());
         let empty_for_null = empty_for_null(&json);
-        Ok(Schema { inner: Arc::new(Inner { json, validator, accepted, open, empty_for_null }) })
+        Ok(Schema { inner: Arc::new(Inner { json, validator, accepted, open, empty_for_null, has_references }) })
     }
 
     /// The schema as it was given.
@@ -94,11 +103,28 @@ impl Schema {
     /// The error texts for a JSON value; none when it is valid. Paths look like `a.b[1].c`, arrays count from 1, and
     /// values are never quoted.
     pub fn validate(&self, input: &Value) -> Vec<String> {
-        if too_deep(input, MAX_DEPTH) {
-            return vec![format!("the input has more than {MAX_DEPTH} levels of nesting.")];
+        if let Err(problem) = self.bounded(input) {
+            return vec![problem];
         }
         let input = self.root(input);
         report::texts(&self.inner.json, self.inner.validator.iter_errors(&input), &report::Notes::default())
+    }
+
+    /// Refuses an input that can't be checked in bounded time and depth.
+    fn bounded(&self, input: &Value) -> Result<(), String> {
+        if too_deep(input, MAX_DEPTH) {
+            return Err(format!("the input has more than {MAX_DEPTH} levels of nesting."));
+        }
+        if self.inner.has_references { effort::check(&self.inner.json, input) } else { Ok(()) }
+    }
+
+    /// The input with the liberties put right that models take: a whole number with a point where an integer is asked
+    /// (`30.0`), a scalar where an array of scalars is. An array of one stays what it is, and so do strings.
+    pub fn adapted<'a>(&self, input: &'a Value) -> Cow<'a, Value> {
+        if self.bounded(input).is_err() || !(has_whole_double(input) || !self.inner.validator.is_valid(input)) {
+            return Cow::Borrowed(input);
+        }
+        adapt::adapted(&self.inner.json, input).map_or(Cow::Borrowed(input), Cow::Owned)
     }
 
     /// Top-level names of `input` that the schema neither declares nor opens itself to.
@@ -123,6 +149,9 @@ impl Schema {
             return Checked { input, errors };
         }
         let read = host_input::read(&self.inner.json, input);
+        if let Err(problem) = self.bounded(&read.value) {
+            return Checked { input: read.value, errors: vec![problem] };
+        }
         let errors = report::texts(&self.inner.json, self.inner.validator.iter_errors(&read.value), &read.notes);
         Checked { input: read.value, errors }
     }
@@ -140,6 +169,15 @@ fn empty_for_null(schema: &Value) -> bool {
     object && !types.contains(&"null")
 }
 
+fn has_whole_double(value: &Value) -> bool {
+    match value {
+        Value::Number(n) => n.is_f64() && n.as_f64().is_some_and(|x| x.fract() == 0.0),
+        Value::Array(items) => items.iter().any(has_whole_double),
+        Value::Object(map) => map.values().any(has_whole_double),
+        _ => false,
+    }
+}
+
 fn too_deep(value: &Value, levels: usize) -> bool {
     match value {
         Value::Array(items) => levels == 0 || items.iter().any(|v| too_deep(v, levels - 1)),
@@ -148,6 +186,8 @@ fn too_deep(value: &Value, levels: usize) -> bool {
     }
 }
 
+#[cfg(test)]
+mod arbitrary;
 #[cfg(test)]
 mod official_suite;
 #[cfg(test)]

@@ -1,6 +1,10 @@
 //! Where a value stands in an input: the JSON pointer of the validator, and the path that people read.
 
+use std::borrow::Cow;
+
 use jsonschema::paths::{Location, LocationSegment};
+
+use crate::value::HostValue;
 
 /// A place, as the steps that lead to it.
 #[derive(Debug, Clone, Default)]
@@ -35,6 +39,24 @@ impl Place {
         let mut steps = self.steps.clone();
         steps.push(step);
         Place { steps }
+    }
+
+    /// The part of a host's value that stands here, as it is read under a schema: a vector is an array or an object, a
+    /// data frame an array of rows, a scalar an array of one.
+    pub(super) fn part_of<'v>(&self, value: &'v HostValue) -> Option<Cow<'v, HostValue>> {
+        let mut here = Cow::Borrowed(value);
+        for step in &self.steps {
+            let at = match step {
+                Step::Key(name) => here.names.as_ref()?.iter().position(|n| n == name)?,
+                Step::Item(at) => *at,
+            };
+            let part = match here.rows() {
+                Some(rows) => rows.into_iter().nth(at)?,
+                None => here.element(at)?,
+            };
+            here = Cow::Owned(part);
+        }
+        Some(here)
     }
 
     /// `a.b[1].c`; empty at the root.

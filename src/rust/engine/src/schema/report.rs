@@ -1,19 +1,17 @@
 //! The validator's findings in our words.
 
-use std::collections::HashMap;
-
 use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 
 use super::place::Place;
-use super::structure;
-use crate::value::Value;
+use super::{host_input, structure};
+use crate::value::{HostValue, Value};
 
-/// What is known of the host's values by their JSON pointers, beyond the JSON itself.
+/// What is known of an input beyond its JSON.
 #[derive(Debug, Default)]
-pub(super) struct Notes {
-    /// How the host's value is called: `character of length 2`, or `null`.
-    pub(super) words: HashMap<String, String>,
+pub(super) struct Notes<'v> {
+    /// The host's value that the JSON was read from: it has a name for each part, `character of length 2`, or `null`.
+    pub(super) host: Option<&'v HostValue>,
     /// What could not be read at all.
     pub(super) faults: Vec<Finding>,
 }
@@ -43,7 +41,7 @@ impl Finding {
 pub(super) fn texts<'a>(
     schema: &Value,
     errors: impl Iterator<Item = ValidationError<'a>>,
-    notes: &Notes,
+    notes: &Notes<'_>,
 ) -> Vec<String> {
     let found: Vec<Finding> = errors.flat_map(|e| findings(schema, &e, notes)).collect();
     let all: Vec<&Finding> = notes.faults.iter().chain(&found).collect();
@@ -79,7 +77,7 @@ pub(super) fn sentence(error: &ValidationError<'_>) -> String {
     if text.contains(&subject) { format!("{text}.") } else { format!("{subject}: {text}.") }
 }
 
-fn findings(schema: &Value, error: &ValidationError<'_>, notes: &Notes) -> Vec<Finding> {
+fn findings(schema: &Value, error: &ValidationError<'_>, notes: &Notes<'_>) -> Vec<Finding> {
     let place = Place::of(error.instance_path());
     let plain = |text: String| Finding { pointer: place.pointer(), text, mismatch: false };
     let unknown = |name: &String| plain(format!("unknown property '{}'.", place.key(name).path()));
@@ -104,9 +102,10 @@ fn findings(schema: &Value, error: &ValidationError<'_>, notes: &Notes) -> Vec<F
     }
 }
 
-fn mismatch(place: &Place, types: &[String], error: &ValidationError<'_>, notes: &Notes) -> Finding {
+fn mismatch(place: &Place, types: &[String], error: &ValidationError<'_>, notes: &Notes<'_>) -> Finding {
     let types: Vec<&str> = types.iter().map(String::as_str).collect();
-    let word = notes.words.get(&place.pointer()).cloned().unwrap_or_else(|| json_word(error.instance()));
+    let host = notes.host.and_then(|v| place.part_of(v));
+    let word = host.map_or_else(|| json_word(error.instance()), |v| host_input::words(&v));
     Finding::mismatch(place, &types, &word)
 }
 

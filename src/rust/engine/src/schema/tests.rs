@@ -58,6 +58,96 @@ fn case_107_four_wrong_values_are_four_errors() {
 }
 
 #[test]
+fn case_107_liberties_of_a_models_json_are_put_right() {
+    let s = schema(json!({
+        "type": "object",
+        "properties": {
+            "timeout": {"type": "integer"}, "tags": {"type": "array", "items": {"type": "string"}}, "n": {"type": "number"},
+            "ids": {"$ref": "#/$defs/ids"}, "rows": {"type": "array", "items": {"type": "object"}},
+            "both": {"type": ["string", "array"]},
+            "deep": {"type": "array", "items": {"type": "object", "properties": {"k": {"type": "array"}}}}
+        },
+        "$defs": {"ids": {"type": ["array", "null"], "items": {"type": "integer"}}}
+    }));
+    let input = json!({"timeout": 30.0, "tags": "a", "n": 2.0, "ids": 7.0, "both": "x", "deep": [{"k": 1}, {"k": [2]}]});
+    let right = json!({"timeout": 30, "tags": ["a"], "n": 2.0, "ids": [7], "both": "x", "deep": [{"k": [1]}, {"k": [2]}]});
+    let adapted = s.adapted(&input);
+    assert_eq!(*adapted, right);
+    assert!(adapted["timeout"].is_i64() && adapted["n"].is_f64() && s.validate(&adapted).is_empty());
+    for kept in [json!({"timeout": "30"}), json!({"timeout": [30]}), json!({"rows": "x"}), json!({"tags": null}), json!({"timeout": 2.5})] {
+        assert_eq!(*s.adapted(&kept), kept);
+        assert_eq!(s.validate(&kept).len(), 1, "{kept}");
+    }
+}
+
+#[test]
+fn a_schema_is_compiled_once_for_all_who_have_its_text() {
+    let json = json!({"type": "object", "properties": {"once": {"type": "string"}}});
+    let (a, b) = (schema(json.clone()), schema(json));
+    assert!(Arc::ptr_eq(&a.inner, &b.inner));
+    assert!(!Arc::ptr_eq(&a.inner, &schema(json!({"type": "object"})).inner));
+    for n in 0..600 {
+        assert_eq!(schema(json!({"const": n})).json()["const"], n);
+    }
+}
+
+#[test]
+fn vectors_are_read_alike_whatever_their_length_and_errors_name_the_element() {
+    let s = object(json!({
+        "n": {"type": "array", "items": {"type": "number"}}, "i": {"type": "array", "items": {"type": "integer"}},
+        "s": {"type": "array", "items": {"type": ["string", "null"]}}, "any": {}
+    }));
+    let check = |name: &str, data: HostData| s.check_host(&named(&[(name, data.into())]));
+    let numbers = check("n", HostData::Double(vec![Some(1.0), Some(2.5), Some(1e300)]));
+    assert_eq!(numbers, Checked { input: json!({"n": [1, 2.5, 1e300]}), errors: vec![] });
+    let gaps = check("s", HostData::Character(vec![Some("a".into()), None]));
+    assert_eq!(gaps, Checked { input: json!({"s": ["a", null]}), errors: vec![] });
+    let wrong = check("i", HostData::Double(vec![Some(1.0), Some(2.5), None]));
+    assert_eq!(wrong.errors, [
+        "'i[2]' must be integer, not numeric of length 1.", "'i[3]' must be integer, not numeric of length 1."
+    ]);
+    let infinite = check("n", HostData::Double(vec![Some(1.0), Some(f64::INFINITY)]));
+    assert_eq!(infinite.errors, ["'n[2]' must be number, not numeric of length 1."]);
+    let nan = check("any", HostData::Double(vec![Some(1.0), Some(f64::NAN)]));
+    assert_eq!(nan.errors, ["'any[2]' must be a finite number: JSON has no NaN and no infinity."]);
+    let digits = check("i", HostData::Character(vec![Some("9007199254740993".into()), Some("x".into())]));
+    assert_eq!(digits.input, json!({"i": [9_007_199_254_740_993_i64, "x"]}));
+    assert_eq!(digits.errors, ["'i[2]' must be integer, not character of length 1."]);
+}
+
+#[test]
+fn schemas_that_branch_and_recur_are_decided_in_bounded_time() {
+    let branch = |extra: &str| json!({"properties": {"x": {"$ref": "#/$defs/a"}}, "required": [extra]});
+    let s = schema(json!({"$ref": "#/$defs/a", "$defs": {"a": {"anyOf": [branch("p"), branch("q")]}}}));
+    let nested = |levels: usize| (0..levels).fold(json!({"q": 1}), |inner, _| json!({"x": inner, "q": 1}));
+    assert!(s.validate(&nested(8)).is_empty());
+    let refused = ["the input is too much work to check against the schema."];
+    assert_eq!(s.validate(&nested(100)), refused);
+    assert_eq!(*s.adapted(&nested(100)), nested(100));
+    let mut host = named(&[("q", 1.into())]);
+    for _ in 0..100 {
+        host = named(&[("x", host), ("q", 1.into())]);
+    }
+    assert_eq!(s.check_host(&host).errors, refused);
+    // The same without recursion: each definition refers to the next one twice.
+    let twice = |to: usize| json!({"allOf": [{"$ref": format!("#/$defs/d{to}")}, {"$ref": format!("#/$defs/d{to}")}]});
+    let mut defs: Map<String, Value> = (0..40).map(|at| (format!("d{at}"), twice(at + 1))).collect();
+    defs.insert("d40".into(), json!({"type": "object"}));
+    assert_eq!(schema(json!({"$ref": "#/$defs/d0", "$defs": defs})).validate(&json!({})), refused);
+}
+
+#[test]
+fn a_chain_of_references_at_every_level_does_not_exhaust_the_stack() {
+    let mut defs: Map<String, Value> =
+        (0..100).map(|at| (format!("d{at}"), json!({"$ref": format!("#/$defs/d{}", at + 1)}))).collect();
+    defs.insert("d100".into(), json!({"properties": {"x": {"$ref": "#/$defs/d0"}}}));
+    let s = schema(json!({"$ref": "#/$defs/d0", "$defs": defs}));
+    let nested = |levels: usize| (0..levels).fold(json!({}), |inner, _| json!({"x": inner}));
+    assert!(s.validate(&nested(3)).is_empty());
+    assert_eq!(s.validate(&nested(120)).len(), 1);
+}
+
+#[test]
 fn case_108_closed_objects_name_the_unknown_property() {
     let s = object(json!({"box": {"type": "object", "properties": {"a": {}}, "additionalProperties": false}}));
     assert_eq!(s.validate(&json!({"box": {"a": 1, "extra": 2}})), ["unknown property 'box.extra'."]);

@@ -18,6 +18,7 @@ use crate::prompt::block::BlockMemory;
 use crate::prompt::estimate::{CharCounts, Class};
 use crate::prompt::preset::Preset;
 use crate::prompt::render::{SectionInfo, SystemOption};
+use crate::run::lane::Lane;
 use crate::session::history::{History, Projection};
 use crate::session::outputs::{Outputs, Receipt};
 use crate::task::Signal;
@@ -84,6 +85,8 @@ pub struct Settings {
     pub critical_guard: bool,
     /// Built-in policies are silent.
     pub unsafe_no_permissions: bool,
+    /// Model requests in flight to one origin, at most; `None` for no bound.
+    pub max_active: Option<usize>,
     /// Tokens of a tool result shown to the model.
     pub output_tokens: u64,
     /// Full texts of cut results that are kept.
@@ -108,6 +111,7 @@ impl Default for Settings {
             deny_when_alone: false,
             critical_guard: true,
             unsafe_no_permissions: false,
+            max_active: Some(8),
             output_tokens: 4000,
             out_keep: 20,
             spill_folder: None,
@@ -147,6 +151,10 @@ impl Settings {
         s.out_keep = number("out_keep").map_or(s.out_keep, |x| x as usize).max(1);
         s.compact_at = number("compact_at").map_or(s.compact_at, |x| x as u64).max(1);
         s.spill_folder = v.get("spill_folder").and_then(Value::as_str).map(PathBuf::from);
+        // No number stands for no bound: JSON has no infinity.
+        if let Some(limit) = v.get("max_active") {
+            s.max_active = limit.as_f64().map(|x| x.max(1.0) as usize);
+        }
         s.max_depth = number("max_depth").map_or(s.max_depth, |x| x as u32).min(2);
         for (i, name) in ["connect_timeout", "first_byte_timeout", "idle_timeout"].iter().enumerate() {
             s.timeouts[i] = number(name).unwrap_or(s.timeouts[i]);
@@ -311,6 +319,8 @@ pub struct Session {
     pub running: RefCell<Option<Running>>,
     /// Full texts of cut results, newest last.
     pub outputs: RefCell<Outputs>,
+    /// A model request is under way.
+    pub in_flight: Cell<bool>,
     /// Set when the host's object is gone.
     pub closed: Cell<bool>,
     /// Events of handlers under way, one within the other.
@@ -323,6 +333,8 @@ pub struct State {
     pub status: Status,
     /// Why the last run did not end normally.
     pub reason: Option<String>,
+    /// The bound on requests in flight.
+    pub lane: Lane,
     /// The permission mode.
     pub mode: Mode,
     /// The model.
@@ -372,6 +384,7 @@ impl Session {
         let state = State {
             status: Status::Idle,
             reason: None,
+            lane: Lane::default(),
             mode,
             model,
             settings,
@@ -401,6 +414,7 @@ impl Session {
             projection: RefCell::default(),
             running: RefCell::new(None),
             outputs: RefCell::default(),
+            in_flight: Cell::new(false),
             closed: Cell::new(false),
             telling: Rc::default(),
         }
@@ -409,6 +423,12 @@ impl Session {
     /// True while a run is under way.
     pub fn is_running(&self) -> bool {
         self.running.borrow().is_some()
+    }
+
+    /// The sessions that this one is nested in, innermost first.
+    pub fn ancestors(&self) -> impl Iterator<Item = Rc<Session>> + use<> {
+        let above = |s: Option<&Weak<Session>>| s.and_then(Weak::upgrade);
+        std::iter::successors(above(self.parent.as_ref()), move |s| above(s.parent.as_ref()))
     }
 
     /// Adds a row of usage, here and to all sessions that this one is nested in.

@@ -1,6 +1,6 @@
 //! [`HostValue`] as JSON: the one table of what becomes what.
 
-use super::{HostData, HostValue, Map, Opaque, Value, json};
+use super::{HostData, HostValue, Map, Number, Opaque, Value, json};
 
 /// Whole numbers beyond this are written with a decimal point: not every one has a double.
 const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
@@ -22,18 +22,20 @@ impl std::fmt::Display for JsonError {
 }
 
 impl JsonError {
-    fn new(problem: impl Into<String>) -> Self {
+    /// An error of the value itself.
+    pub fn new(problem: impl Into<String>) -> Self {
         JsonError { path: String::new(), problem: problem.into() }
     }
 
-    /// The same error, seen from one level above.
-    fn below(mut self, name: &str) -> Self {
+    /// The same error, seen from the object that has the value under this name.
+    pub fn below(mut self, name: &str) -> Self {
         let joint = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "$" };
         self.path = format!("{name}{joint}{}", self.path);
         self
     }
 
-    fn at(self, index: usize) -> Self {
+    /// The same error, seen from the array that has the value at this index, from 0.
+    pub fn at(self, index: usize) -> Self {
         self.below(&format!("[[{}]]", index + 1))
     }
 }
@@ -56,7 +58,7 @@ impl HostValue {
             HostData::Null => Ok(Value::Null),
             HostData::Logical(x) => vector(x, boxed, |b| Ok(Value::Bool(*b))),
             HostData::Integer(x) => vector(x, boxed, |i| Ok(json!(i))),
-            HostData::Double(x) => vector(x, boxed, |d| number(*d)),
+            HostData::Double(x) => vector(x, boxed, |d| number(*d).map(Value::Number)),
             HostData::Character(x) | HostData::Encoded(x) => vector(x, boxed, |s| Ok(Value::String(s.clone()))),
             HostData::List(columns) if self.inherits("data.frame") => frame(self.names.as_deref(), columns),
             HostData::List(items) => match self.used_names() {
@@ -83,6 +85,22 @@ impl HostValue {
             HostData::Encoded(x) => each(x, HostData::Encoded),
             HostData::List(items) => items.clone(),
             _ => vec![self.clone()],
+        }
+    }
+
+    /// One of the [`elements`](Self::elements), from 0.
+    pub fn element(&self, at: usize) -> Option<HostValue> {
+        fn one<T: Clone>(x: &[Option<T>], at: usize, wrap: impl Fn(Vec<Option<T>>) -> HostData) -> Option<HostValue> {
+            x.get(at).map(|e| wrap(vec![e.clone()]).into())
+        }
+        match &self.data {
+            HostData::Logical(x) => one(x, at, HostData::Logical),
+            HostData::Integer(x) => one(x, at, HostData::Integer),
+            HostData::Double(x) => one(x, at, HostData::Double),
+            HostData::Character(x) => one(x, at, HostData::Character),
+            HostData::Encoded(x) => one(x, at, HostData::Encoded),
+            HostData::List(items) => items.get(at).cloned(),
+            _ => (at == 0).then(|| self.clone()),
         }
     }
 
@@ -126,12 +144,16 @@ fn vector<T>(v: &[Option<T>], boxed: bool, one: impl Fn(&T) -> Result<Value, Jso
     }
 }
 
-fn number(x: f64) -> Result<Value, JsonError> {
-    if !x.is_finite() {
-        return Err(JsonError::new("must be a finite number: JSON has no NaN and no infinity"));
-    }
+/// A double as JSON writes it: whole numbers without a point, others in the shortest form that reads back as they are.
+///
+/// # Errors
+/// For NaN and infinities.
+pub fn number(x: f64) -> Result<Number, JsonError> {
     let negative_zero = x == 0.0 && x.is_sign_negative();
-    Ok(if x.fract() == 0.0 && x.abs() <= LARGEST_EXACT && !negative_zero { json!(x as i64) } else { json!(x) })
+    if x.fract() == 0.0 && x.abs() <= LARGEST_EXACT && !negative_zero {
+        return Ok(Number::from(x as i64));
+    }
+    Number::from_f64(x).ok_or_else(|| JsonError::new("must be a finite number: JSON has no NaN and no infinity"))
 }
 
 fn array(items: &[HostValue]) -> Result<Value, JsonError> {

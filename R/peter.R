@@ -17,7 +17,7 @@
 #' 2 mutating, 3 dangerous, 4 critical.
 #' * `plan`: only what is known to be read-only runs, in a scratch environment that is dropped.
 #' * `manual`: level 0 runs, everything else is asked.
-#' * `edits`: as `manual`; tools that write files of the project run without a question (there are none yet).
+#' * `edits`: as `manual`; `write` and `edit` run without a question inside the project (see [peter_files]).
 #' * `auto`: level 4 and what changes gptr's own guards are asked, everything else runs.
 #'
 #' Where a question is needed and nobody is present (see the option `gptr.interactive`), the run ends with

@@ -262,7 +262,10 @@ impl Engine {
         let keys: Vec<String> = providers.iter().filter_map(named).collect();
         let is_key = |name: &str| keys.iter().any(|names| names.split('\n').any(|n| n == name));
         let redactor = self.redactor.borrow();
-        variables.filter(|(name, value)| is_key(name) || redactor.redact(value) != *value).map(|(name, _)| name).collect()
+        variables
+            .filter(|(name, value)| is_key(name) || redactor.redact(value) != *value)
+            .map(|(name, _)| name)
+            .collect()
     }
 
     /// Ends the I/O threads, waiting at most this long.

@@ -229,3 +229,60 @@ test_that("while a page is fetched", {
     "interrupted(function() peter(prompt = 'go', model = m, mode = 'auto', envir = new.env()))", "second('go on')"))
   expect_interrupted(child, second = "idle again")
 })
+
+# A file whose reading takes minutes and whose making takes nothing: its end lies behind a hole.
+long_file <- function(env = parent.frame()) {
+  path <- withr::local_tempfile(.local_envir = env)
+  con <- file(path, "wb")
+  writeBin(as.raw(rep(97L, 2^17)), con)
+  seek(con, 4e11, rw = "write")
+  writeBin(as.raw(97L), con)
+  close(con)
+  if (file.size(path) < 4e11) testthat::skip("the file system has no files with holes")
+  path
+}
+
+test_that("in the body of a native tool", {
+  path <- long_file()
+  child <- interrupt_child(c(
+    "invisible(gptr_register(gptr_hook('tool_call', function(event, ctx) { mark('ready'); NULL })))",
+    paste0("model <- fake(list(tool = 'read', input = list(path = ", deparse(path), ")), 'again')"),
+    "interrupted(function() peter('x', model = model, envir = new.env(), mode = 'auto'))",
+    "mark('text', session$messages[[3]]$content[[1]]$text)", "second('go on', mode = 'auto')"
+  ))
+  expect_interrupted(child)
+  expect_match(child$text, "^Interrupted after ")
+})
+
+test_that("in native tools that run side by side", {
+  path <- long_file()
+  child <- interrupt_child(c(
+    "n <- 0",
+    "invisible(gptr_register(gptr_hook('tool_call', function(event, ctx) { n <<- n + 1; if (n == 2) mark('ready'); NULL })))",
+    paste0("call <- list(name = 'read', input = list(path = ", deparse(path), "))"),
+    "model <- fake(list(tools = list(call, call)), 'again')",
+    "interrupted(function() peter('x', model = model, envir = new.env(), mode = 'auto'))",
+    "second('go on', mode = 'auto')"
+  ))
+  expect_interrupted(child)
+})
+
+test_that("in a member that the person called at the console, and in one that code of the model called", {
+  path <- long_file()
+  at_console <- interrupt_child(c(
+    paste0("interrupted(function() { mark('ready'); peter$read(", deparse(path), ") })")
+  ))
+  expect_identical(at_console$came, "interrupt", info = at_console$error)
+  expect_lt(as.numeric(at_console$took), 2)
+  expect_true("end" %in% names(at_console))
+  child <- interrupt_child(c(
+    "invisible(gptr_register(gptr_hook('tool_call', function(event, ctx) { if (event$tool_name == 'read') mark('ready'); NULL })))",
+    paste0("code <- 'x <- tryCatch(peter$read(", deparse(path, control = NULL), "), error = function(e) 1); done <- TRUE'"),
+    "home <- new.env(parent = globalenv())",
+    "model <- fake(list(tool = 'r', input = list(code = code)), 'again')",
+    "interrupted(function() peter('x', model = model, envir = home, mode = 'auto'))",
+    "mark('done', exists('done', home, inherits = FALSE))", "second('go on', mode = 'auto')"
+  ))
+  expect_interrupted(child)
+  expect_identical(child$done, "FALSE")
+})

@@ -43,7 +43,7 @@ fn member_resolve(path: Robj, session: Robj) -> Robj {
 /// What is needed to make a function of a member.
 #[extendr]
 fn member_describe(path: Robj, session: Robj) -> Robj {
-    answer(|| match member::resolve(&snapshot(&session), &path_of(&path))? {
+    answer(|| match member::resolve(&engine(), &snapshot(&session), &path_of(&path))? {
         Resolved::Member(record) => Ok(member::describe(&record)),
         _ => Err(Error::argument_message("name", "This is no member.")),
     })

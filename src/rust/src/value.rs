@@ -52,7 +52,8 @@ fn value_to_json_by_tree(x: Robj) -> Robj {
 fn value_from_json(text: Robj, vectors: Robj) -> Robj {
     crate::answer::guarded(|| {
         let vectors = crate::arg::flag(&vectors, "vectors")?;
-        let text = read::string_of(&text).ok_or_else(|| Error::argument("text", "a single string", "something else"))?;
+        let text =
+            read::string_of(&text).ok_or_else(|| Error::argument("text", "a single string", "something else"))?;
         let tape = tape::read(&text).map_err(|e| Error::argument_message("text", format!("`text` is {e}.")))?;
         Ok(build::from_tape(&tape, vectors))
     })

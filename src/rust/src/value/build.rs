@@ -4,8 +4,8 @@ use std::hash::{BuildHasher, RandomState};
 
 use extendr_api::prelude::*;
 use extendr_ffi::{
-    INTEGER, LOGICAL, R_CHAR, R_NaReal, R_NaString, R_NilValue, REAL, Rf_allocVector, Rf_mkCharLenCE, Rf_protect, Rf_setAttrib,
-    Rf_unprotect, Rf_xlength, SET_STRING_ELT, SET_VECTOR_ELT, SEXP, SEXPTYPE, VECTOR_ELT, cetype_t,
+    INTEGER, LOGICAL, R_CHAR, R_NaReal, R_NaString, R_NilValue, REAL, Rf_allocVector, Rf_mkCharLenCE, Rf_protect,
+    Rf_setAttrib, Rf_unprotect, Rf_xlength, SET_STRING_ELT, SET_VECTOR_ELT, SEXP, SEXPTYPE, VECTOR_ELT, cetype_t,
 };
 use gptr_engine::value::{HostData, HostValue, Number, Value};
 
@@ -41,7 +41,8 @@ pub fn from_tape(tape: &Tape, vectors: bool) -> Robj {
     // SAFETY: as in `robj`.
     unsafe {
         let kept = Rf_protect(Rf_allocVector(SEXPTYPE::VECSXP, DEEPEST as isize + 1));
-        let mut maker = Maker { tape, at: 0, vectors, kept, names: Vec::new(), texts: Texts::for_pieces(tape.pieces.len()) };
+        let mut maker =
+            Maker { tape, at: 0, vectors, kept, names: Vec::new(), texts: Texts::for_pieces(tape.pieces.len()) };
         let out = owned(maker.value(0));
         Rf_unprotect(1);
         out

@@ -228,7 +228,8 @@ unsafe fn names<'x>(x: SEXP, n: usize) -> Result<Option<Vec<Cow<'x, str>>>, Json
         if TYPEOF(names) != SEXPTYPE::STRSXP || Rf_xlength(names) as usize != n {
             return Ok(None);
         }
-        let names: Vec<Cow<str>> = (0..n as isize).map(|i| read::text(STRING_ELT(names, i)).unwrap_or_default()).collect();
+        let names: Vec<Cow<str>> =
+            (0..n as isize).map(|i| read::text(STRING_ELT(names, i)).unwrap_or_default()).collect();
         if !names.is_empty() && names.iter().all(|name| name.is_empty()) {
             return Ok(None);
         }

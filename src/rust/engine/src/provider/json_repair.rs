@@ -493,7 +493,8 @@ mod tests {
     fn what_is_nested_too_deep_is_refused_or_left_out() {
         let deep = format!("{{\"x\":{}{},\"a\":1}}", "[".repeat(200_000), "]".repeat(200_000));
         assert!(parse(&deep).is_err());
-        let (fits, over) = (format!("{}{}", "[".repeat(9), "]".repeat(9)), format!("{}{}", "[".repeat(10), "]".repeat(10)));
+        let (fits, over) =
+            (format!("{}{}", "[".repeat(9), "]".repeat(9)), format!("{}{}", "[".repeat(10), "]".repeat(10)));
         assert!(build(&fits, 9, &mut Values).is_ok() && build(&over, 9, &mut Values).is_err());
         assert_eq!(lenient(&deep).unwrap()["a"], 1);
         let _ = partial(&deep);

@@ -248,6 +248,7 @@ impl Scene {
     async fn pass(&self, gate: &Gate<'_>, original: &Value) -> Result<Value, Finished> {
         let Gate { request, record, .. } = gate;
         let key = record.key.as_str();
+        #[allow(clippy::result_large_err, reason = "made once a call, and moved once")]
         let refused = |status, text| Err(Finished::refused(key, status, text));
         let input = match gate.native {
             Some(native) if request.nested.is_none() => native.tidy(original.clone()),

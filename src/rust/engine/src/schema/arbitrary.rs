@@ -29,14 +29,14 @@ fn schema() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         any::<bool>().prop_map(Value::from),
         types.clone().prop_map(|t| json!({"type": t})),
-        proptest::collection::hash_set(types.prop_map(|t| t.to_string()), 1..3).prop_map(|t| {
-            json!({"type": t.iter().map(|t| t.trim_matches('"')).collect::<Vec<_>>()})
-        }),
+        proptest::collection::hash_set(types.prop_map(|t| t.to_string()), 1..3)
+            .prop_map(|t| { json!({"type": t.iter().map(|t| t.trim_matches('"')).collect::<Vec<_>>()}) }),
         proptest::collection::vec(value(), 1..3).prop_map(|e| json!({"enum": e})),
         value().prop_map(|c| json!({"const": c})),
         word(&["^a", "b$", "[", "(a+)+$", "(?=x)", "\\d"]).prop_map(|p| json!({"pattern": p})),
         word(&["date", "email", "uri", "nothing"]).prop_map(|f| json!({"format": f})),
-        (0u32..4, 0u32..4).prop_map(|(a, b)| json!({"minItems": a, "maxLength": b, "minProperties": a, "uniqueItems": true})),
+        (0u32..4, 0u32..4)
+            .prop_map(|(a, b)| json!({"minItems": a, "maxLength": b, "minProperties": a, "uniqueItems": true})),
         word(&["#", "#/$defs/a", "#/properties/a", "#nowhere", "other.json"]).prop_map(|r| json!({"$ref": r})),
     ];
     leaf.prop_recursive(4, 24, 4, |inner| {
@@ -45,9 +45,11 @@ fn schema() -> impl Strategy<Value = Value> {
             .prop_map(|f| Value::Object(f.into_iter().collect::<Map<String, Value>>()));
         let required = proptest::collection::vec("[abc]", 0..3);
         let in_place = proptest::sample::select(vec!["allOf", "anyOf", "oneOf", "prefixItems"]);
-        let single = proptest::sample::select(vec!["not", "items", "contains", "additionalProperties", "unevaluatedItems"]);
+        let single =
+            proptest::sample::select(vec!["not", "items", "contains", "additionalProperties", "unevaluatedItems"]);
         prop_oneof![
-            (fields.clone(), required, inner.clone()).prop_map(|(p, r, d)| json!({"properties": p, "required": r, "$defs": {"a": d}})),
+            (fields.clone(), required, inner.clone())
+                .prop_map(|(p, r, d)| json!({"properties": p, "required": r, "$defs": {"a": d}})),
             (in_place, several).prop_map(|(k, s)| Value::Object(Map::from_iter([(k.to_owned(), Value::from(s))]))),
             (single, inner).prop_map(|(k, s)| Value::Object(Map::from_iter([(k.to_owned(), s)]))),
             fields.prop_map(|p| json!({"patternProperties": p, "unevaluatedProperties": false})),

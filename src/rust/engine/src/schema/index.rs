@@ -31,7 +31,13 @@ pub(super) struct Index<'a> {
 
 impl<'a> Index<'a> {
     pub(super) fn new(root: &'a Value) -> Self {
-        let mut index = Index { root, resources: HashMap::new(), anchors: HashMap::new(), ids: Vec::new(), patterns: RefCell::default() };
+        let mut index = Index {
+            root,
+            resources: HashMap::new(),
+            anchors: HashMap::new(),
+            ids: Vec::new(),
+            patterns: RefCell::default(),
+        };
         index.enter(root, root);
         index
     }

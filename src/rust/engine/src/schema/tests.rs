@@ -69,12 +69,20 @@ fn case_107_liberties_of_a_models_json_are_put_right() {
         },
         "$defs": {"ids": {"type": ["array", "null"], "items": {"type": "integer"}}}
     }));
-    let input = json!({"timeout": 30.0, "tags": "a", "n": 2.0, "ids": 7.0, "both": "x", "deep": [{"k": 1}, {"k": [2]}]});
-    let right = json!({"timeout": 30, "tags": ["a"], "n": 2.0, "ids": [7], "both": "x", "deep": [{"k": [1]}, {"k": [2]}]});
+    let input =
+        json!({"timeout": 30.0, "tags": "a", "n": 2.0, "ids": 7.0, "both": "x", "deep": [{"k": 1}, {"k": [2]}]});
+    let right =
+        json!({"timeout": 30, "tags": ["a"], "n": 2.0, "ids": [7], "both": "x", "deep": [{"k": [1]}, {"k": [2]}]});
     let adapted = s.adapted(&input);
     assert_eq!(*adapted, right);
     assert!(adapted["timeout"].is_i64() && adapted["n"].is_f64() && s.validate(&adapted).is_empty());
-    for kept in [json!({"timeout": "30"}), json!({"timeout": [30]}), json!({"rows": "x"}), json!({"tags": null}), json!({"timeout": 2.5})] {
+    for kept in [
+        json!({"timeout": "30"}),
+        json!({"timeout": [30]}),
+        json!({"rows": "x"}),
+        json!({"tags": null}),
+        json!({"timeout": 2.5}),
+    ] {
         assert_eq!(*s.adapted(&kept), kept);
         assert_eq!(s.validate(&kept).len(), 1, "{kept}");
     }
@@ -103,9 +111,10 @@ fn vectors_are_read_alike_whatever_their_length_and_errors_name_the_element() {
     let gaps = check("s", HostData::Character(vec![Some("a".into()), None]));
     assert_eq!(gaps, Checked { input: json!({"s": ["a", null]}), errors: vec![] });
     let wrong = check("i", HostData::Double(vec![Some(1.0), Some(2.5), None]));
-    assert_eq!(wrong.errors, [
-        "'i[2]' must be integer, not numeric of length 1.", "'i[3]' must be integer, not numeric of length 1."
-    ]);
+    assert_eq!(
+        wrong.errors,
+        ["'i[2]' must be integer, not numeric of length 1.", "'i[3]' must be integer, not numeric of length 1."]
+    );
     let infinite = check("n", HostData::Double(vec![Some(1.0), Some(f64::INFINITY)]));
     assert_eq!(infinite.errors, ["'n[2]' must be number, not numeric of length 1."]);
     let nan = check("any", HostData::Double(vec![Some(1.0), Some(f64::NAN)]));

@@ -20,7 +20,9 @@ const DIFF_TOKENS: u64 = 400;
 pub fn tidy(mut input: Value) -> Value {
     let Some(fields) = input.as_object_mut() else { return input };
     let mut top = Map::new();
-    for (name, usual) in [("oldText", "oldText"), ("old_text", "oldText"), ("newText", "newText"), ("new_text", "newText")] {
+    for (name, usual) in
+        [("oldText", "oldText"), ("old_text", "oldText"), ("newText", "newText"), ("new_text", "newText")]
+    {
         if let Some(value) = fields.remove(name) {
             top.insert(usual.to_owned(), value);
         }

@@ -59,7 +59,8 @@ fn the_text_has_a_diff() {
 
 #[test]
 fn case_55_a_second_edit_that_does_not_match_leaves_all_as_it_is() {
-    let (arg, message) = refused("one\ntwo\n", json!([{"oldText": "one", "newText": "1"}, {"oldText": "three", "newText": "3"}]));
+    let (arg, message) =
+        refused("one\ntwo\n", json!([{"oldText": "one", "newText": "1"}, {"oldText": "three", "newText": "3"}]));
     assert_eq!(arg, "edits[2]");
     assert!(message.starts_with("`edits[2]`: oldText was not found in F. It must match exactly"), "{message}");
 }
@@ -130,7 +131,9 @@ fn what_is_wrong_with_edits() {
     assert!(message("a b", one("a", "a")).contains("change nothing"));
     let overlap = json!([{"oldText": "a b", "newText": "x"}, {"oldText": "b c", "newText": "y"}]);
     assert_eq!(refused("a b c", overlap).0, "edits[2]");
-    assert!(message("first\n  second\nthird", one("first\nsecond\n", "x")).contains("Its first line stands at line 1."));
+    assert!(
+        message("first\n  second\nthird", one("first\nsecond\n", "x")).contains("Its first line stands at line 1.")
+    );
     assert!(message("Foo (x)", one("foo(x)", "x")).contains("differs in blanks or case only stands at line 1."));
 }
 

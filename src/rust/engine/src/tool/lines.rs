@@ -163,7 +163,13 @@ impl Scan {
 ///
 /// # Errors
 /// What the system says, or the call was cancelled.
-pub fn scan(path: &Path, head: &[u8], rest: &mut impl Read, wanted: Wanted, context: &Context) -> Result<(Lines, Encoding), Error> {
+pub fn scan(
+    path: &Path,
+    head: &[u8],
+    rest: &mut impl Read,
+    wanted: Wanted,
+    context: &Context,
+) -> Result<(Lines, Encoding), Error> {
     let marked = Encoding::marked(head);
     let mut decoder = marked.and_then(|(e, _)| e.decoder());
     let mut scan = Scan::new(wanted);

@@ -5,10 +5,12 @@
 //! never on the host's, and looks at `context.cancel` in every loop. The same body serves the model, which reads the
 //! [`Output`]'s content, and R code, which gets its `value`.
 
-#[cfg(test)]
-pub(crate) mod folder;
 pub mod edit;
 mod encoding;
+pub mod find;
+#[cfg(test)]
+pub(crate) mod folder;
+pub mod grep;
 mod image;
 pub mod level;
 mod lines;
@@ -17,6 +19,7 @@ pub mod output;
 pub mod read;
 pub mod site;
 pub mod text;
+mod walk;
 pub mod web;
 pub mod write;
 
@@ -209,6 +212,8 @@ impl Natives {
         natives.add("write", Native::blocking(write::write).with(Deed::Write, level::write));
         let edit = Native::blocking(edit::edit).with(Deed::Write, level::write);
         natives.add("edit", Native { tidy: Some(edit::tidy), ..edit });
+        natives.add("grep", Native::blocking(grep::grep).with(Deed::Read, level::search));
+        natives.add("find", Native::blocking(find::find).with(Deed::Read, level::search));
         natives.add("ls", Native::blocking(listing::ls).with(Deed::Read, level::search));
         natives.add("web_fetch", Native::awaiting(web::body).with(Deed::Other, |_, _| web::LEVEL));
         natives

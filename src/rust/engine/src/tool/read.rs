@@ -283,8 +283,10 @@ fn class_of(path: &Path) -> Class {
     match extension.as_str() {
         "csv" | "tsv" | "dat" => Class::Csv,
         "json" | "jsonl" | "geojson" | "ipynb" => Class::Json,
-        "r" | "rs" | "c" | "h" | "cpp" | "hpp" | "cc" | "py" | "js" | "ts" | "java" | "go" | "sh" | "sql" | "jl" | "f90"
-        | "stan" | "toml" | "yml" | "yaml" | "xml" | "html" | "css" | "rmd" | "qmd" | "rnw" | "rd" => Class::Code,
+        "r" | "rs" | "c" | "h" | "cpp" | "hpp" | "cc" | "py" | "js" | "ts" | "java" | "go" | "sh" | "sql" | "jl"
+        | "f90" | "stan" | "toml" | "yml" | "yaml" | "xml" | "html" | "css" | "rmd" | "qmd" | "rnw" | "rd" => {
+            Class::Code
+        }
         _ => Class::Prose,
     }
 }

@@ -26,14 +26,21 @@ fn case_54_three_thousand_lines_and_what_is_left_of_them() {
     let folder = Folder::new();
     folder.write("f.txt", (1..=3000).map(|i| format!("{i}\n")).collect::<String>());
     let text = shown(&folder, json!({"path": "f.txt"}));
-    assert!(text.ends_with("\n2000\n\n[Lines 1-2000 of 3000. Use offset=2001 to go on]"), "{}", &text[text.len() - 80..]);
+    assert!(
+        text.ends_with("\n2000\n\n[Lines 1-2000 of 3000. Use offset=2001 to go on]"),
+        "{}",
+        &text[text.len() - 80..]
+    );
     let text = shown(&folder, json!({"path": "f.txt", "offset": 2001}));
     assert!(text.starts_with("2001\n") && text.ends_with("\n3000"));
     let text = shown(&folder, json!({"path": "f.txt", "offset": 10, "limit": 2}));
     assert_eq!(text, "10\n11\n\n[2989 more line(s). Use offset=12 to go on]");
     assert_eq!(shown(&folder, json!({"path": "f.txt", "offset": 2999, "limit": 2})), "2999\n3000");
     let d = details(&folder, json!({"path": "f.txt"}));
-    assert_eq!((&d["lines_total"], &d["truncated"], &d["eol"], &d["encoding"]), (&json!(3000), &json!(true), &json!("LF"), &json!("UTF-8")));
+    assert_eq!(
+        (&d["lines_total"], &d["truncated"], &d["eol"], &d["encoding"]),
+        (&json!(3000), &json!(true), &json!("LF"), &json!("UTF-8"))
+    );
 }
 
 #[test]
@@ -59,7 +66,11 @@ fn the_bytes_of_a_model_end_at_a_whole_line() {
     let folder = Folder::new();
     folder.write("wide.csv", format!("{}\n", "é".repeat(500)).repeat(100));
     let text = shown(&folder, json!({"path": "wide.csv"}));
-    assert!(text.ends_with("\n\n[Lines 1-51 of 100 (50.0KB limit). Use offset=52 to go on]"), "{}", &text[text.len() - 90..]);
+    assert!(
+        text.ends_with("\n\n[Lines 1-51 of 100 (50.0KB limit). Use offset=52 to go on]"),
+        "{}",
+        &text[text.len() - 90..]
+    );
     folder.write("numbers.csv", "1,2,3,4,5,6,7,8\n".repeat(1900));
     let text = shown(&folder, json!({"path": "numbers.csv"}));
     assert!(text.contains(" (12000 tokens limit). Use offset="), "{}", &text[text.len() - 90..]);
@@ -98,11 +109,17 @@ fn encodings_are_found_out_and_said() {
     let folder = Folder::new();
     let of = |bytes: &[u8]| {
         folder.write("f", bytes);
-        (shown(&folder, json!({"path": "f"})), details(&folder, json!({"path": "f"}))["encoding"].as_str().unwrap().to_owned())
+        (
+            shown(&folder, json!({"path": "f"})),
+            details(&folder, json!({"path": "f"}))["encoding"].as_str().unwrap().to_owned(),
+        )
     };
     assert_eq!(of("é\n".as_bytes()), ("é".into(), "UTF-8".into()));
     assert_eq!(of(b"\xEF\xBB\xBFa\n"), ("a".into(), "UTF-8".into()));
-    assert_eq!(of(b"caf\xE9\nna\xEFve \x80\n"), ("café\nnaïve €\n\n[The file is read as CP1252]".into(), "CP1252".into()));
+    assert_eq!(
+        of(b"caf\xE9\nna\xEFve \x80\n"),
+        ("café\nnaïve €\n\n[The file is read as CP1252]".into(), "CP1252".into())
+    );
     assert_eq!(of(b"\xFF\xFEa\0\r\0\n\0b\0"), ("a\nb\n\n[The file is read as UTF-16LE]".into(), "UTF-16LE".into()));
     assert_eq!(of(b"\xFE\xFF\0a\0\n\0\xE9"), ("a\né\n\n[The file is read as UTF-16BE]".into(), "UTF-16BE".into()));
     let (text, encoding) = of(b"\xC3\xA9\xC3\xA8 \xFF");

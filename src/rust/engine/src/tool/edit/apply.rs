@@ -138,7 +138,12 @@ impl View {
 /// # Errors
 /// Argument `edits` or `edits[i]`: not found, found more than once, two that overlap. Also what `check` says between
 /// two edits.
-pub fn all(original: &[u8], edits: &[Edit], path: &str, check: &dyn Fn() -> Result<(), Error>) -> Result<Outcome, Error> {
+pub fn all(
+    original: &[u8],
+    edits: &[Edit],
+    path: &str,
+    check: &dyn Fn() -> Result<(), Error>,
+) -> Result<Outcome, Error> {
     let view = View::new(original);
     let mut fuzzy = None;
     let mut used_fuzzy = false;

@@ -89,11 +89,13 @@ open_png <- function(stem, width, height, dpi) {
 plot_folder <- function(state) {
   if (is.null(state$plot_folder)) {
     state$plot_folder <- normalizePath(tempfile("gptr-plots-"), winslash = "/", mustWork = FALSE)
-    reg.finalizer(state, function(state) unlink(state$plot_folder, recursive = TRUE))
+    reg.finalizer(state, drop_plot_folder)
   }
   dir.create(state$plot_folder, showWarnings = FALSE, recursive = TRUE)
   state$plot_folder
 }
+
+drop_plot_folder <- function(state) unlink(state$plot_folder, recursive = TRUE)
 
 # Width and height in pixels, dots per inch: the setting `plot`.
 plot_setting <- function() {

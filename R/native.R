@@ -15,9 +15,11 @@ native_result <- function(name, input) {
   result
 }
 
-# What R code gets of a call: the parts of a value.
+# What R code gets of a call: the parts of a value. An image goes to the result of the code that runs.
 native_value <- function(name, input) {
-  native_output(name, input, if (is.null(current_frame())) "person" else "code")$value
+  output <- native_output(name, input, if (is.null(current_frame())) "person" else "code")
+  for (block in output$content) if (identical(block[["type"]], "image")) attach_image(block)
+  output$value
 }
 
 # Runs a body: list(content, details, gloss, value). Its error is raised; Ctrl-C ends it and goes on to the caller.

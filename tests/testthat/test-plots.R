@@ -174,3 +174,14 @@ test_that("old plots go, and what was drawn is kept of the newest only", {
   # Without what was drawn it comes in the size that it has.
   expect_identical(images_of(session, 4L)[[1L]]$width, 768L)
 })
+
+test_that("the files of a session go with it", {
+  skip_if_no_png()
+  session <- run_code("plot(1)")
+  folder <- session_data(session)$eval$plot_folder
+  expect_true(dir.exists(folder))
+  rm(session)
+  the$last <- NULL
+  for (i in 1:3) gc()
+  expect_false(dir.exists(folder))
+})

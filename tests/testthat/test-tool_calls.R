@@ -153,6 +153,22 @@ test_that("images of a result are kept, those of a nested call go to the result 
   expect_match(blocks[[1L]]$text, "1 image(s) from peter$plot() or peter$read() not attached", fixed = TRUE)
 })
 
+test_that("an image that code reads goes to the result of that code", {
+  skip_if_not(capabilities("cairo"), "there is no PNG device here")
+  dir <- withr::local_tempdir()
+  file <- file.path(dir, "p.png")
+  grDevices::png(file, 300, 200, res = 30, type = "cairo")
+  graphics::plot.new()
+  grDevices::dev.off()
+  home <- new.env(parent = globalenv())
+  home$file <- file
+  session <- run(fake(r_call("peter$read(file)"), "done"), envir = home)
+  blocks <- results_of(session)[[1L]]$content
+  expect_identical(vapply(blocks, function(b) b$type, ""), c("text", "image"))
+  expect_match(blocks[[1L]]$text, "Read image file [image/png]", fixed = TRUE)
+  expect_identical(blocks[[2L]]$width, 300L)
+})
+
 test_that("code has the time that the call, the session or the option says when nobody is present", {
   withr::local_options(gptr.interactive = FALSE)
   slow <- "repeat 1"

@@ -351,3 +351,14 @@ test_that("a directory that is gone is an error that says so", {
   unlink(gone, recursive = TRUE)
   expect_error(peter$ls(), "the working directory is not known")
 })
+
+test_that("case 67: the preset extended declares the searching tools, too", {
+  tools <- function(preset) attr(gptr_prompt(preset = preset), "tool_names")
+  expect_identical(setdiff(tools("extended"), "ask_user"), c("read", "r", "edit", "write", "grep", "find", "ls"))
+  expect_identical(tools("minimal"), c("read", "r", "edit", "write"))
+  expect_identical(setdiff(tools("readonly"), "ask_user"), c("read", "r"))
+  local_folder()
+  put("f", "x")
+  s <- run(fake(list(tool = "ls", input = list()), "done"), .opts = list(preset = "extended"))
+  expect_identical(result_text(s), "f")
+})

@@ -61,6 +61,9 @@
 #' | `gptr_error_timeout_connect` | `gptr_error_timeout` | `seconds`, `what` | no connection in time |
 #' | `gptr_error_timeout_first_byte` | `gptr_error_timeout` | `seconds`, `what` | no answer in time |
 #' | `gptr_error_timeout_idle` | `gptr_error_timeout` | `seconds`, `what` | silence in the middle of an answer |
+#' | `gptr_error_process` | | `command`, `status`, `stderr` | a command failed that had to succeed |
+#' | `gptr_error_spawn` | | `command` | a command could not be started |
+#' | `gptr_error_missing_package` | | `package`, `feature` | a package that is only suggested is not installed |
 #' | `gptr_error_internal` | | `detail` | a fault of gptr |
 #'
 #' `gptr_error_provider` and its children have `provider`, `model`, `status` (of HTTP), `request_id`, `error_type`

@@ -33,6 +33,6 @@ site_facts <- function() {
   list(
     cwd = enc2utf8(getwd() %||% ""), home = enc2utf8(path.expand("~")), temp = enc2utf8(tempdir()),
     config = enc2utf8(tools::R_user_dir("gptr", "config")), root = enc2utf8(path.expand(root)),
-    read_tokens = getOption("gptr.read_max_tokens", 12000L)
+    read_tokens = getOption("gptr.read_max_tokens", 12000L), fetch_private = isTRUE(getOption("gptr.fetch_private"))
   )
 }

@@ -10,6 +10,7 @@
 #' `peter$name` and `peter$namespace$name` are the registered tools as R functions, see [gptr_register()].
 #' `peter$help("name")` shows the arguments of a member, `peter$search("words")` finds members and deferred tools,
 #' `peter$describe(x)` is [gptr_describe()], `peter$out("id")` the full text of a result that was cut.
+#' `peter$plot(k)` is for the agent's code: it attaches plot `k` of the session to the result of the code that runs.
 #'
 #' @section Modes:
 #' R code that the model wrote is analysed, without being run, and gets a level: 0 read-only, 1 local (it binds names),
@@ -33,7 +34,8 @@
 #' @param prompt The prompt as a string; positional strings are context then.
 #' @param envir Environment that the agent's code is evaluated in. Default: the session's own, else the caller's.
 #' @param .opts Named list of options: `max_turns` (model requests of a run), `preset`, `system`, `interpolate`,
-#'   `context` (`"summary"` or `"none"`), `thinking`.
+#'   `context` (`"summary"` or `"none"`), `thinking`, `timeout` (seconds for the code of one call of the tool `r` when
+#'   nobody is present).
 #' @param .run `FALSE` builds the session with its prompt queued; [gptr_step()] runs it.
 #' @return The session, of class `gptr_session`, a handle with reference semantics; invisibly when the answer was shown
 #'   while it came (at the console) or with `.run = FALSE`. It is read with `$`:
@@ -43,7 +45,8 @@
 #'   * `messages`: the list of all messages; `history`: a data frame with a row a message (`turn`, `role`, `preview`,
 #'     `tools`, `tokens`); `turns`: the number of prompts (integer);
 #'   * `usage`: a data frame with a row a request; `cost`: USD, `NA` when unknown;
-#'   * `model`, `mode`, `id`, `kind` (strings), `envir`, `children` (sessions that its code started); `file` (`NA`).
+#'   * `model`, `mode`, `id`, `kind` (strings), `envir`, `children` (sessions that its code started), `ext` (a named
+#'     list of the environments that extensions keep for the session, their `ctx$state()`); `file` (`NA`).
 #' @section Conditions: `gptr_error_invalid_argument` (field `arg`) for arguments, `gptr_error_unknown_model`,
 #'   `gptr_error_no_key`, `gptr_error_extension`; after a run that failed the condition of the failure, with the
 #'   session in its field `session`: `gptr_error_provider` and its children, `gptr_error_permission`,
@@ -233,12 +236,12 @@ as_list_of <- function(x) {
   if (is.null(x)) list() else if (is.list(x) && !inherits(x, "gptr_spec")) x else list(x)
 }
 
-check_tools <- function(tools) {
+check_tools <- function(tools, arg = "tools") {
   for (tool in tools) {
     if (!inherits(tool, "gptr_tool")) {
       gptr_abort("invalid_argument", paste0(
-        "`tools` must be a tool spec or a list of them (see gptr_tool()), not ", describe_argument(tool), "."
-      ), arg = "tools", expected = "a tool spec or a list of them")
+        "`", arg, "` must be a tool spec or a list of them (see gptr_tool()), not ", describe_argument(tool), "."
+      ), arg = arg, expected = "a tool spec or a list of them")
     }
   }
   tools
@@ -254,7 +257,7 @@ check_environment <- function(envir) {
 
 check_opts <- function(opts) {
   check_named_list(opts, ".opts", unique = TRUE)
-  known <- c("max_turns", "preset", "system", "interpolate", "context", "thinking")
+  known <- c("max_turns", "preset", "system", "interpolate", "context", "thinking", "timeout")
   for (name in names(opts)) {
     if (!(name %in% known)) {
       gptr_abort("invalid_argument", paste0("`.opts$", name, "` is not an option of peter(). It takes: ",
@@ -262,6 +265,7 @@ check_opts <- function(opts) {
     }
   }
   if (!is.null(opts$max_turns)) check_count(opts$max_turns, ".opts$max_turns", min = 1)
+  if (!is.null(opts$timeout)) check_number(opts$timeout, ".opts$timeout", min = 0.001)
   if (!is.null(opts$interpolate)) check_flag(opts$interpolate, ".opts$interpolate")
   if (!is.null(opts$context)) check_choice(opts$context, c("summary", "none"), ".opts$context")
   for (name in c("preset", "thinking")) if (!is.null(opts[[name]])) check_string(opts[[name]], paste0(".opts$", name))
@@ -281,6 +285,7 @@ begin <- function(call, run) {
   if (is.null(session)) session <- first_session(call, home, frame)
   data <- session_data(session)
   data$home <- home
+  data$eval$timeout <- call$opts$timeout
   tryCatch(
     {
       for (tool in call$tools) add_session_record(session, tool)

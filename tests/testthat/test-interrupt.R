@@ -10,7 +10,8 @@ interrupt_child <- function(lines, env = character(), signals = 1L) {
   file.create(marks)
   writeLines(c(
     "library(gptr)", "options(gptr.max_attempts = 1)",
-    paste0("mark <- function(...) cat(paste(...), '\\n', sep = '', file = ", deparse(marks), ", append = TRUE)"),
+    paste("marks <-", deparse(marks)),
+    "mark <- function(...) cat(paste(...), '\\n', sep = '', file = marks, append = TRUE)",
     "session <- NULL", "fake <- function(...) gptr_fake_provider(list(...))",
     "calls_t <- fake(list(tool = 't', input = list()), 'again')",
     "plain_tool <- function(name, body) gptr_tool(name, 'd', parameters = list(type = 'object'), execute = body)",
@@ -252,4 +253,36 @@ test_that("in a member that the person called at the console, and in one that co
   ))
   expect_interrupted(child)
   expect_identical(child$done, "FALSE")
+})
+
+# A command that says that it runs, and waits in a child of its own; and a look for what is left of both.
+sleeper <- "call <- function() peter$sh(paste0('echo ready >> ', marks, '; sleep 98761 & sleep 98762'))"
+left_over <- "mark('left', sum(grepl('sleep 9876[12]$', system('ps -eo args', intern = TRUE))))"
+
+test_that("while a command of the person's runs: it is ended with its children", {
+  child <- interrupt_child(c(sleeper, "interrupted(call)", left_over, "mark('again', peter$sh('echo fine')$stdout)"))
+  expect_identical(child$came, "interrupt", info = child$error)
+  expect_identical(child$left, "0")
+  expect_identical(child$again, "fine")
+  expect_identical(child$frames, "0")
+  expect_lt(as.numeric(child$took), 2)
+})
+
+test_that("while a command of the model's code runs", {
+  child <- interrupt_child(c(sleeper, "m <- fake(list(tool = 'r', input = list(code = 'call()')), 'again')",
+    "interrupted(function() peter(prompt = 'go', model = m, mode = 'auto', envir = globalenv()))", left_over,
+    "second('go on')"))
+  expect_interrupted(child, second = "idle again")
+  expect_identical(child$left, "0")
+})
+
+test_that("while a page is fetched", {
+  testthat::skip_if_not_installed("processx")
+  child <- interrupt_child(c(
+    "options(gptr.fetch_private = TRUE)",
+    "server <- serverSocket(0 + (port <- 20000L + Sys.getpid() %% 20000L))",
+    "m <- fake(list(tool = 'web_fetch', input = list(url = paste0('http://127.0.0.1:', port, '/'))), 'again')",
+    "invisible(gptr_register(gptr_hook('tool_call', function(event, ctx) { mark('ready'); NULL })))",
+    "interrupted(function() peter(prompt = 'go', model = m, mode = 'auto', envir = new.env()))", "second('go on')"))
+  expect_interrupted(child, second = "idle again")
 })

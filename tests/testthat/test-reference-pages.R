@@ -60,11 +60,19 @@ seen_events <- function() {
       peter(session, "One more thing.")
     }
   })))
+  other <- gptr_register(gptr_fake_provider(list("child", r_call("1 + 1"), r_call("x <- 1"), "done"),
+    name = "other"))
+  busy <- gptr_tool("busy", "Do much", parameters = list(type = "object"), annotations = list(read_only = TRUE),
+    execute = function(input, ctx) {
+      ctx$update("half way")
+      ctx$set_model("other/other-1")
+      peter("go", model = "other/other-1")
+      "done"
+    })
+  offs <- c(offs, other, gptr_register(busy))
   fake <- gptr_fake_provider(list(
     list(error = "overloaded", status = 529, retry_after = 0),
-    list(tool = "r", input = list(code = "1 + 1")),
-    list(tool = "r", input = list(code = "x <- 1")),
-    "done"
+    list(tool = "busy", input = list())
   ))
   session <- peter("go", model = fake, envir = new.env(), mode = "manual", .run = FALSE)
   tryCatch(gptr_step(session, turns = Inf), gptr_error_permission = function(e) NULL)

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,6 +49,7 @@ pub struct Engine {
     sessions: RefCell<HashMap<String, Weak<Session>>>,
     retired: RefCell<Vec<Rc<Session>>>,
     next_load: Cell<u64>,
+    refused_namespaces: RefCell<HashSet<String>>,
 }
 
 /// The event catalogue, as the registry needs it.
@@ -99,6 +100,7 @@ impl Engine {
             sessions: RefCell::default(),
             retired: RefCell::default(),
             next_load: Cell::new(0),
+            refused_namespaces: RefCell::default(),
         })
     }
 
@@ -226,6 +228,32 @@ impl Engine {
     /// Secrets in the strings of a value become markers.
     pub fn redact(&self, value: &mut Value) {
         payload::redact(&self.redactor.borrow(), value);
+    }
+
+    /// Says once that this namespace is not offered.
+    pub fn refuse_namespace(&self, namespace: &str) {
+        if self.refused_namespaces.borrow_mut().insert(namespace.to_owned()) {
+            let message = format!("peter${namespace} is a member, so that no namespace of this name is offered");
+            self.registry.diagnose("builtin:tools", "member_refused", "invalid_spec", &message);
+        }
+    }
+
+    /// Those of these environment variables that hold secrets: a provider in `session` takes its key from them, or their
+    /// value has a registered secret in it, or looks like a key.
+    pub fn secret_variables<'v>(
+        &self,
+        session: Option<&str>,
+        variables: impl Iterator<Item = (&'v str, &'v str)>,
+    ) -> Vec<&'v str> {
+        let providers = self.registry.snapshot(session).list("provider");
+        let named = |p: &Rc<Record>| p.spec.field("auth").and_then(HostValue::as_strings).map(|n| n.join("\n"));
+        let keys: Vec<String> = providers.iter().filter_map(named).collect();
+        let is_key = |name: &str| keys.iter().any(|names| names.split('\n').any(|n| n == name));
+        let redactor = self.redactor.borrow();
+        variables
+            .filter(|(name, value)| is_key(name) || redactor.redact(value) != *value)
+            .map(|(name, _)| name)
+            .collect()
     }
 
     /// Ends the I/O threads, waiting at most this long.

@@ -19,7 +19,7 @@ use parking_lot::{Condvar, Mutex};
 use crate::error::Error;
 use crate::meaning::Role;
 use crate::reply::HostReply;
-use crate::value::Value;
+use crate::value::{Map, Value};
 
 /// A closure of the host's: a field of a record's spec.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -118,6 +118,15 @@ pub enum CallStyle {
     Plain,
     /// `f(name = value, ...)` with host objects.
     HostArgs {
+        /// What the host keeps them under.
+        id: String,
+        /// Arguments that have another value now, by name.
+        changed: Map<String, Value>,
+        /// Arguments that are gone.
+        dropped: Vec<String>,
+    },
+    /// `f(args..., ctx)`; what the input only describes (`$r`) is a host object.
+    HostInput {
         /// What the host keeps them under.
         id: String,
     },

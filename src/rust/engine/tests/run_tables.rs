@@ -108,13 +108,15 @@ tables! {
     members_that_call_themselves_come_to_an_end
     names_on_the_wire_and_keys_in_the_registry
     nested_arguments_of_a_derived_schema_are_checked_by_name
+    nested_calls_are_noted_in_the_details_of_the_call_around_them
     nested_calls_from_model_code_are_marked
     nested_calls_of_hooks_pass_the_pipeline
     nested_calls_pass_hooks_and_policies
     nested_calls_that_nobody_can_approve_block_the_run
-    nested_modified_input_of_host_values_is_denied
+    nested_input_is_modified_where_it_is_plain_data
     nested_refusals_are_errors_in_the_calling_code
     options_changed_in_a_run_do_not_loosen_it
+    policies_see_the_raw_arguments_and_the_level_of_the_code_around
     results_are_patched_by_field_and_bad_patches_are_ignored
     secrets_do_not_reach_handlers_piece_by_piece
     sections_and_blocks_that_fail_are_left_out

@@ -1,20 +1,21 @@
 //! A run: requests, tool calls, boundaries, until the model is done or something ends it.
 
 pub mod check;
+pub mod event;
 pub(crate) mod freeze;
 pub mod lane;
 pub mod member;
 pub mod models;
 pub mod native;
 pub mod partial;
-pub(crate) mod permission;
+pub mod permission;
 pub(crate) mod request;
 pub(crate) mod scene;
 pub(crate) mod tool;
 pub(crate) mod tool_result;
 
-use std::cell::RefCell;
-use std::collections::HashMap;
+pub use tool_result::within as text_within_budget;
+
 use std::rc::Rc;
 
 use crate::clock;
@@ -270,7 +271,7 @@ impl Scene {
         self.notify("message_end", || json!({"role": role, "message": message.to_json()})).await;
     }
 
-    async fn turns(&self, target: Target) -> Settled {
+    async fn turns(&self, mut target: Target) -> Settled {
         let limit = self.session.state.borrow().settings.max_turns;
         let mut left = limit;
         loop {
@@ -282,6 +283,11 @@ impl Scene {
                 return Settled::blocked(error);
             }
             left = left.saturating_sub(1);
+            if let Err(error) = self.retarget(&mut target).await {
+                self.end_turn(None, &[]).await;
+                return Settled::failed(error);
+            }
+            self.say_notes().await;
             let message = match self.request(&target.provider, &target.model, &target.frozen).await {
                 Ended::Reply(message) if !self.run.signal.is_raised() => message,
                 Ended::Reply(_) | Ended::Aborted => return self.aborted().await,
@@ -299,6 +305,33 @@ impl Scene {
                 }
                 Next::Settle(settled) => return settled,
             }
+        }
+    }
+
+    /// Asks the model that a handler has chosen meanwhile.
+    async fn retarget(&self, target: &mut Target) -> Result<(), Error> {
+        let choice = self.session.state.borrow().model.clone();
+        let from = target.model.reference();
+        if from == choice.reference() {
+            return Ok(());
+        }
+        let snapshot = self.settled(|s| s.find("provider", &choice.provider).pending()).await;
+        (target.provider, target.model) = models::lookup(&snapshot, &choice)?;
+        let to = choice.reference();
+        let reason = self.session.state.borrow_mut().model_reason.take();
+        self.notify("model_select", || json!({"from": from, "to": to, "reason": reason})).await;
+        let note = ("model".to_owned(), format!("From here on the model is {to}."));
+        self.session.state.borrow_mut().notes.push(note);
+        Ok(())
+    }
+
+    /// Says what the program has to say to the model.
+    async fn say_notes(&self) {
+        let notes = std::mem::take(&mut self.session.state.borrow_mut().notes);
+        for (kind, text) in notes {
+            let content = vec![Block::text(self.engine.redactor.borrow().redact(&text).into_owned())];
+            let timestamp = clock::now_ms();
+            self.announce(Message::Operator { kind, content, origin_text: None, timestamp }).await;
         }
     }
 
@@ -414,9 +447,14 @@ impl Scene {
         .await;
     }
 
-    /// A word of the person while the model works.
+    /// A word of the person, or of an extension, while the model works.
     async fn steer(&self, input: Input) {
         let text = self.engine.redactor.borrow().redact(&input.text).into_owned();
+        if input.source == Input::EXTENSION {
+            let message =
+                Message::User { content: vec![Block::text(text)], source: input.source, timestamp: clock::now_ms() };
+            return self.announce(message).await;
+        }
         let content = vec![Block::text(format!("The user sent this while you were working:\n\n{text}"))];
         let message = Message::Operator {
             kind: "steer_relay".into(),
@@ -513,6 +551,3 @@ fn start_blocks(given: Option<&Value>) -> Vec<Block> {
         })
         .collect()
 }
-
-/// Approvals of a run, by tool call: the level of the code, and the members that it was seen to call.
-pub type Approved = Rc<RefCell<HashMap<String, (u8, Vec<(String, u8)>)>>>;

@@ -109,7 +109,7 @@ impl Scene {
             Err(true) => ("error", ToolResult::error(format!("{} timed out after {seconds:.1} s.", record.key))),
             Err(false) => ("error", ToolResult::error(interrupted(seconds))),
         };
-        Finished { result, status, key: record.key.clone(), stop: None }
+        Finished { result, status, key: record.key.clone(), stop: None, level: None }
     }
 }
 

@@ -93,7 +93,8 @@ pub fn is_secret(path: &Path) -> bool {
         || folders.iter().any(|f| SECRET_FOLDERS.contains(&f.as_str()))
 }
 
-fn is_instruction(path: &Path) -> bool {
+/// True for a file that tells an agent what to do, or belongs to git or gptr.
+pub fn is_instruction(path: &Path) -> bool {
     let parts = parts(path);
     let Some((name, folders)) = parts.split_last() else { return false };
     let inside = |folder: &str| folders.iter().any(|f| f == folder);

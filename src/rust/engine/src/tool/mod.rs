@@ -15,10 +15,12 @@ mod image;
 pub mod level;
 mod lines;
 pub mod listing;
+pub mod output;
 pub mod read;
 pub mod site;
 pub mod text;
 mod walk;
+pub mod web;
 pub mod write;
 
 use std::collections::BTreeMap;
@@ -213,6 +215,7 @@ impl Natives {
         natives.add("grep", Native::blocking(grep::grep).with(Deed::Read, level::search));
         natives.add("find", Native::blocking(find::find).with(Deed::Read, level::search));
         natives.add("ls", Native::blocking(listing::ls).with(Deed::Read, level::search));
+        natives.add("web_fetch", Native::awaiting(web::body).with(Deed::Other, |_, _| web::LEVEL));
         natives
     }
 

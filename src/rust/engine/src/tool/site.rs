@@ -31,6 +31,8 @@ pub struct Site {
     pub root: Option<PathBuf>,
     /// Tokens that a reading of a file may have for a model.
     pub read_tokens: u64,
+    /// True when pages of private and local addresses are fetched, too.
+    pub fetch_private: bool,
 }
 
 /// Where a path leads.
@@ -47,10 +49,20 @@ pub enum Area {
 impl Site {
     /// A site that knows nothing but its working directory.
     pub fn at(cwd: impl Into<PathBuf>) -> Self {
-        Site { cwd: cwd.into(), home: None, temp: None, config: None, root: None, read_tokens: READ_TOKENS }.rooted()
+        Site {
+            cwd: cwd.into(),
+            home: None,
+            temp: None,
+            config: None,
+            root: None,
+            read_tokens: READ_TOKENS,
+            fetch_private: false,
+        }
+        .rooted()
     }
 
-    /// Reads what a host says: `cwd`, `home`, `temp`, `config`, `root` (the person's own choice) and `read_tokens`.
+    /// Reads what a host says: `cwd`, `home`, `temp`, `config`, `root` (the person's own choice), `read_tokens` and
+    /// `fetch_private`.
     /// None without a `cwd`.
     pub fn read(facts: &Value) -> Option<Self> {
         let path = |name: &str| {
@@ -64,6 +76,7 @@ impl Site {
             config: path("config"),
             root: path("root"),
             read_tokens: facts.get("read_tokens").and_then(Value::as_u64).unwrap_or(READ_TOKENS),
+            fetch_private: facts.get("fetch_private").and_then(Value::as_bool).unwrap_or(false),
         };
         Some(site.rooted())
     }

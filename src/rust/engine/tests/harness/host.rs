@@ -414,7 +414,7 @@ impl World {
     fn call_member(&mut self, key: &str, input: &Value) -> Option<bool> {
         let session = self.here();
         let path: Vec<String> = key.split('/').map(str::to_owned).collect();
-        let found = member::resolve(&self.engine.registry.snapshot(Some(&session.id)), &path);
+        let found = member::resolve(&self.engine, &self.engine.registry.snapshot(Some(&session.id)), &path);
         let made = found.and_then(|found| {
             let frame = self.frames.last();
             let call = member::MemberCall {

@@ -84,6 +84,9 @@ test_that("a model that reads an image gets it", {
   expect_identical(blocks[[2L]][c("type", "mime", "width", "height")],
     list(type = "image", mime = "image/png", width = 60L, height = 40L))
   expect_s3_class(peter$read("plot.bin"), "gptr_text")
+  s <- run(fake(r_call("x <- peter$read('plot.bin')"), "done"))
+  expect_identical(vapply(results_of(s)[[1L]]$content, function(b) b$type, ""), c("text", "image"))
+  expect_match(result_text(s), "[plot.bin attached]", fixed = TRUE)
 })
 
 test_that("reading bytes of other encodings", {
@@ -350,4 +353,15 @@ test_that("a directory that is gone is an error that says so", {
   withr::local_dir(gone)
   unlink(gone, recursive = TRUE)
   expect_error(peter$ls(), "the working directory is not known")
+})
+
+test_that("case 67: the preset extended declares the searching tools, too", {
+  tools <- function(preset) attr(gptr_prompt(preset = preset), "tool_names")
+  expect_identical(setdiff(tools("extended"), "ask_user"), c("read", "r", "edit", "write", "grep", "find", "ls"))
+  expect_identical(tools("minimal"), c("read", "r", "edit", "write"))
+  expect_identical(setdiff(tools("readonly"), "ask_user"), c("read", "r"))
+  local_folder()
+  put("f", "x")
+  s <- run(fake(list(tool = "ls", input = list()), "done"), .opts = list(preset = "extended"))
+  expect_identical(result_text(s), "f")
 })

@@ -84,9 +84,13 @@ impl Scene {
     async fn direct_tools(&self, snapshot: &Snapshot, listed: &[String]) -> Vec<Rc<Record>> {
         let mut found: Vec<Rc<Record>> = Vec::new();
         for record in snapshot.list("tool") {
-            let direct = record.text("exposure").unwrap_or("direct") == "direct" && record.has_function("execute");
-            let builtin = record.source.starts_with("builtin:");
-            if direct && (!builtin || listed.contains(&record.key)) && self.available(&record).await {
+            let exposure = record.text("exposure").unwrap_or("direct");
+            // A preset may also list built-in tools that are members only in others.
+            let declared = match record.source.starts_with("builtin:") {
+                true => listed.contains(&record.key) && exposure != "hidden",
+                false => exposure == "direct",
+            };
+            if declared && record.has_function("execute") && self.available(&record).await {
                 found.push(record);
             }
         }

@@ -8,8 +8,8 @@ use super::scene::Scene;
 use super::tool::{CallInput, CallRequest, is_evaluator, problem};
 use crate::error::Error;
 use crate::gate::lattice::{Decision, Guards, Next, Opinion, Round, Verdict};
-use crate::gate::message::{Refusal, denied, how_to_allow};
 use crate::gate::member;
+use crate::gate::message::{Refusal, denied, how_to_allow};
 use crate::gate::mode::{self, Action, Mode};
 use crate::gate::risk::{self, Risk};
 use crate::gate::{Around, risk_of_code};
@@ -240,7 +240,8 @@ impl<'a> Gate<'a> {
     /// True for a command that does no more to files than editing them would.
     fn moves_files(&self, assessed: &Assessed) -> bool {
         is_built_in(self.record)
-            && member::with_input(&self.record.key, &assessed.input).is_some_and(|j| j.moves && j.level == assessed.level)
+            && member::with_input(&self.record.key, &assessed.input)
+                .is_some_and(|j| j.moves && j.level == assessed.level)
     }
 
     async fn settle(&self, verdict: Verdict, assessed: &Assessed) -> Asked {

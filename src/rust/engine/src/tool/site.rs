@@ -49,7 +49,16 @@ pub enum Area {
 impl Site {
     /// A site that knows nothing but its working directory.
     pub fn at(cwd: impl Into<PathBuf>) -> Self {
-        Site { cwd: cwd.into(), home: None, temp: None, config: None, root: None, read_tokens: READ_TOKENS, fetch_private: false }.rooted()
+        Site {
+            cwd: cwd.into(),
+            home: None,
+            temp: None,
+            config: None,
+            root: None,
+            read_tokens: READ_TOKENS,
+            fetch_private: false,
+        }
+        .rooted()
     }
 
     /// Reads what a host says: `cwd`, `home`, `temp`, `config`, `root` (the person's own choice), `read_tokens` and

@@ -46,6 +46,8 @@
 #' | class | parent | more fields | when |
 #' |---|---|---|---|
 #' | `gptr_error_max_turns` | | `max_turns`, `session` | the limit of model requests was reached |
+#' | `gptr_error_budget` | | `kind`, `budget`, `used`, `session` | a budget is used up |
+#' | `gptr_error_budget_tokens` | `gptr_error_budget` | | that of tokens; also `_cost` (USD), `_turns` (requests) |
 #' | `gptr_error_provider` | | (below) | a model request failed |
 #' | `gptr_error_auth` | `gptr_error_provider` | | the key was refused |
 #' | `gptr_error_no_key` | | `provider`, `variables` | no model, or no key in the environment |

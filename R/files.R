@@ -3,9 +3,8 @@
 
 #' Files: the members `read`, `write`, `edit`, `grep`, `find` and `ls`
 #'
-#' Six tools for files. The model calls `read`, `write` and `edit` directly, and in the preset `extended` the others too;
-#' code that it writes, and you, call all of them as functions of `peter$`. They run in the engine, beside R: several
-#' cores search, and Ctrl-C ends them at once.
+#' Six tools for files. The model calls `read`, `write` and `edit` directly; code that it writes, and you, call all of
+#' them as functions of `peter$`. They run in the engine, beside R: several cores search, and Ctrl-C ends them at once.
 #'
 #' ```r
 #' peter$read(path, offset = NULL, limit = NULL)
@@ -51,9 +50,10 @@
 #' more than linear time. `path` is a directory or a file, `glob` restricts the files (`"*.R"`; `"!*.log"` for all
 #' others). `.gitignore` files count, hidden files are searched; left out are `.git`, binary files, files over 20 MB,
 #' and, but for you at the console, files that hold secrets. The value depends on `output`: `"content"` gives a data
-#' frame of class `gptr_matches` (`file`, `line`, `text`; printed with `context` lines around), `"files"` a `gptr_files`,
-#' `"count"` a data frame (`file`, `n`), the latter two in the order of `sort`. At most `limit` rows (`Inf`: all), then
-#' the attribute `truncated` is `TRUE`. `ignoreCase` and `literal` are other names of `ignore_case` and `fixed`.
+#' frame of class `gptr_matches` (`file`, `line`, `text`; printed with `context` lines around), `"files"` a
+#' `gptr_files`, `"count"` a data frame (`file`, `n`), the latter two in the order of `sort`. When there are more than
+#' `limit` rows (`Inf`: all), the attribute `truncated` is `TRUE`. `ignoreCase` and `literal` are other names of
+#' `ignore_case` and `fixed`.
 #'
 #' @section find:
 #' Files by name: `pattern` is a glob for the base name, or, with a slash in it, for the path (`"R/**/*.R"`). Without a
@@ -197,7 +197,8 @@ edit_list <- function(edits) {
     edit <- as.list(edit)
     wrong <- setdiff(names(edit), edit_names)
     if (length(wrong)) {
-      gptr_abort("invalid_argument", c("An edit has no `", wrong[[1L]], "`: it has oldText and newText."), arg = "edits")
+      gptr_abort("invalid_argument", c("An edit has no `", wrong[[1L]], "`: it has oldText and newText."),
+        arg = "edits")
     }
     usual <- c(old_text = "oldText", new_text = "newText", replace_all = "replaceAll")
     other <- names(edit) %in% names(usual)

@@ -181,8 +181,7 @@ call_member <- function(path, args) {
   if (is.null(frame)) return(call_member_directly(path, args))
   session <- live_session(frame$session)
   if (is.null(session) || is.null(frame$run)) return(call_member_directly(path, args))
-  value <- call_member_in_run(path, args, session, frame)
-  if (identical(path, "write") || identical(path, "plot")) invisible(value) else value
+  call_member_in_run(path, args, session, frame)
 }
 
 # What a path names; a member that is declared only is loaded first.

@@ -126,7 +126,7 @@ collect_settings <- function(opts = list()) {
     first_byte_timeout = getOption("gptr.first_byte_timeout", 120),
     idle_timeout = getOption("gptr.idle_timeout", 90),
     hook_timeout = getOption("gptr.hook_timeout", 10),
-    max_active = max_active_option(),
+    max_active = max_active_option(), budget = opts$budget,
     output_tokens = getOption("gptr.r_output_tokens", 4000L),
     out_keep = getOption("gptr.out_keep", 20L),
     compact_at = getOption("gptr.compact_at", 200000),

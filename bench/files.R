@@ -27,6 +27,10 @@ median_seconds <- function(expr) {
   env <- parent.frame()
   stats::median(vapply(seq_len(runs), function(i) unname(system.time(eval(expr, env))[["elapsed"]]), 0))
 }
+show_times <- function(times) {
+  rows <- data.frame(what = names(times), seconds = round(times, 3), ratio = round(times[[1L]] / times, 2))
+  print(rows, row.names = FALSE)
+}
 setwd(tree)
 rg <- Sys.which("rg")
 has_rg <- nzchar(rg)
@@ -46,8 +50,7 @@ times <- c(
   "rg --count" = if (has_rg) median_seconds(rg_count(FALSE)) else NA,
   "grepl() on readLines()" = unname(system.time(by_lines())[["elapsed"]])
 )
-print(data.frame(what = names(times), seconds = round(times, 3), ratio = round(times[[1L]] / times, 2), row.names = NULL),
-  row.names = FALSE)
+show_times(times)
 
 # Many small files, as in a source tree.
 many <- file.path(tempdir(), "many")
@@ -65,5 +68,4 @@ times <- c(
   "file.info(list.files(recursive = TRUE))" = median_seconds(file.info(list.files(recursive = TRUE)))
 )
 cat("\n20,000 files\n")
-print(data.frame(what = names(times), seconds = round(times, 3), ratio = round(times[[1L]] / times, 2), row.names = NULL),
-  row.names = FALSE)
+show_times(times)

@@ -76,6 +76,13 @@ seen_events <- function() {
   ))
   session <- peter("go", model = fake, envir = new.env(), mode = "manual", .run = FALSE)
   tryCatch(gptr_step(session, turns = Inf), gptr_error_permission = function(e) NULL)
+  # A call that starts a session of its own, again and again until the budget is used up.
+  nested <- gptr_tool("t", "d", parameters = list(type = "object"), execute = function(input, ctx) {
+    peter("inner", model = gptr_fake_provider(list("hi")))$text
+  })
+  calls <- gptr_fake_provider(list(list(tool = "t", input = list())))
+  tryCatch(peter("go", model = calls, tools = nested, mode = "auto", budget = list(turns = 5)),
+    gptr_error_budget = function(e) NULL)
   as.list(seen)
 }
 
@@ -114,6 +121,7 @@ raised <- list(
   gptr_error_max_turns = quote(
     peter("x", model = says(list(tool = "r", input = list(code = "1"))), .opts = list(max_turns = 1))
   ),
+  gptr_error_budget_tokens = quote(peter("x", model = says("a"), budget = list(tokens = 1))),
   gptr_error_provider = quote(peter("x", model = fails(400))),
   gptr_error_auth = quote(peter("x", model = fails(401))),
   gptr_error_rate_limit = quote(peter("x", model = fails(429))),

@@ -99,9 +99,7 @@ fn text_of_bytes(bytes: Robj) -> Robj {
 /// The level of a call of a built-in member, or NULL.
 #[extendr]
 fn member_level(name: Robj, input: Robj) -> Robj {
-    answer(|| {
-        Ok(json!(member::level(&arg::text(&name, "name")?, &host_value(&input))))
-    })
+    answer(|| Ok(json!(member::level(&arg::text(&name, "name")?, &host_value(&input)))))
 }
 
 /// The names of those environment variables that hold secrets.

@@ -138,6 +138,12 @@ fn session_close(session: Robj) -> Robj {
     })
 }
 
+/// The rows of usage of the process.
+#[extendr]
+fn usage_ledger() -> Robj {
+    answer(|| Ok(engine().usage()))
+}
+
 /// Queues a word of an extension's.
 #[extendr]
 fn session_send(session: Robj, text: Robj, urgency: Robj, extension: Robj) -> Robj {
@@ -283,6 +289,7 @@ extendr_module! {
     fn session_aborted;
     fn session_take_grant;
     fn session_close;
+    fn usage_ledger;
     fn kept_output;
     fn session_send;
     fn session_set_model;

@@ -47,6 +47,7 @@ pub struct Engine {
     /// Loads of extensions.
     pub loads: RefCell<HashMap<u64, Load>>,
     sessions: RefCell<HashMap<String, Weak<Session>>>,
+    ledger: RefCell<Vec<Value>>,
     retired: RefCell<Vec<Rc<Session>>>,
     next_load: Cell<u64>,
     refused_namespaces: RefCell<HashSet<String>>,
@@ -98,6 +99,7 @@ impl Engine {
             natives: Natives::builtin(),
             loads: RefCell::default(),
             sessions: RefCell::default(),
+            ledger: RefCell::default(),
             retired: RefCell::default(),
             next_load: Cell::new(0),
             refused_namespaces: RefCell::default(),
@@ -180,6 +182,16 @@ impl Engine {
         self.sessions.borrow().get(id)?.upgrade()
     }
 
+    /// Keeps a row of usage, a model request of the process.
+    pub fn note_usage(&self, row: &Value) {
+        self.ledger.borrow_mut().push(row.clone());
+    }
+
+    /// The rows of usage of all sessions, also of those that are gone.
+    pub fn usage(&self) -> Value {
+        Value::Array(self.ledger.borrow().clone())
+    }
+
     /// Forgets a session and all records that only it saw.
     pub fn close(&self, session: &Session) {
         session.closed.set(true);
@@ -250,7 +262,10 @@ impl Engine {
         let keys: Vec<String> = providers.iter().filter_map(named).collect();
         let is_key = |name: &str| keys.iter().any(|names| names.split('\n').any(|n| n == name));
         let redactor = self.redactor.borrow();
-        variables.filter(|(name, value)| is_key(name) || redactor.redact(value) != *value).map(|(name, _)| name).collect()
+        variables
+            .filter(|(name, value)| is_key(name) || redactor.redact(value) != *value)
+            .map(|(name, _)| name)
+            .collect()
     }
 
     /// Ends the I/O threads, waiting at most this long.

@@ -106,14 +106,14 @@ pub struct OpenArray {
 }
 
 /// An object that is open, from piece `at`.
-pub struct OpenObject<'t> {
+pub struct OpenObject {
     at: usize,
     /// Where its names begin among the open ones.
     names: usize,
     /// All its names so far are those of the last object at this depth.
     follows: bool,
     /// All its names, once they are many.
-    many: Option<HashSet<Cow<'t, str>>>,
+    many: Option<HashSet<String>>,
 }
 
 impl<'t> Tape<'t> {
@@ -156,26 +156,26 @@ impl<'t> Tape<'t> {
     }
 
     /// True when the object's next name is that of the last object at its depth.
-    fn goes_on(&self, object: &OpenObject<'t>, name: &str) -> bool {
+    fn goes_on(&self, object: &OpenObject, name: &str) -> bool {
         let so_far = self.open.len() - object.names;
         let last = self.last.get(self.depth).and_then(|names| names.get(so_far));
         object.follows && last.is_some_and(|at| self.text_at(*at) == name)
     }
 
-    fn is_new(&self, object: &mut OpenObject<'t>, name: &Cow<'t, str>) -> bool {
+    fn is_new(&self, object: &mut OpenObject, name: &str) -> bool {
         let own = &self.open[object.names..];
         if own.len() <= FEW_NAMES {
             return own.iter().all(|at| self.text_at(*at) != name);
         }
-        let owned = |at: &u32| Cow::Owned(self.text_at(*at).to_owned());
-        object.many.get_or_insert_with(|| own.iter().map(owned).collect()).insert(name.clone())
+        let text = |at: &u32| self.text_at(*at).to_owned();
+        object.many.get_or_insert_with(|| own.iter().map(text).collect()).insert(name.to_owned())
     }
 }
 
 impl<'t> Sink<'t> for Tape<'t> {
     type Node = Kind;
     type Array = OpenArray;
-    type Object = OpenObject<'t>;
+    type Object = OpenObject;
 
     fn scalar(&mut self, word: &'t str) -> Option<Kind> {
         let piece = match word {
@@ -211,13 +211,13 @@ impl<'t> Sink<'t> for Tape<'t> {
         Kind::Mixed
     }
 
-    fn open_object(&mut self) -> OpenObject<'t> {
+    fn open_object(&mut self) -> OpenObject {
         self.pieces.push(Piece::Object(0));
         self.depth += 1;
         OpenObject { at: self.pieces.len() - 1, names: self.open.len(), follows: true, many: None }
     }
 
-    fn name(&mut self, object: &mut OpenObject<'t>, name: Cow<'t, str>) -> bool {
+    fn name(&mut self, object: &mut OpenObject, name: Cow<'t, str>) -> bool {
         object.follows = self.goes_on(object, &name);
         // The names of the last object differ from each other.
         let is_new = (object.follows && object.many.is_none()) || self.is_new(object, &name);
@@ -229,9 +229,9 @@ impl<'t> Sink<'t> for Tape<'t> {
         is_new
     }
 
-    fn member(&mut self, _: &mut OpenObject<'t>, _: Kind) {}
+    fn member(&mut self, _: &mut OpenObject, _: Kind) {}
 
-    fn close_object(&mut self, object: OpenObject<'t>) -> Kind {
+    fn close_object(&mut self, object: OpenObject) -> Kind {
         let count = self.open.len() - object.names;
         self.pieces[object.at] = Piece::Object(count as u32);
         self.last.resize_with(self.last.len().max(self.depth + 1), Vec::new);
@@ -274,17 +274,31 @@ fn number(word: &str) -> Option<Number> {
 
 /// A number with a fraction or an exponent: digits, perhaps a point and digits, perhaps an exponent with digits.
 fn fraction(word: &str) -> Option<Number> {
-    let unsigned = word.strip_prefix('-').unwrap_or(word);
-    let (number, exponent) = match unsigned.split_once(['e', 'E']) {
-        Some((number, exponent)) => (number, Some(exponent.strip_prefix(['+', '-']).unwrap_or(exponent))),
-        None => (unsigned, None),
-    };
-    let (whole, part) = match number.split_once('.') {
-        Some((whole, part)) => (whole, Some(part)),
-        None => (number, None),
-    };
-    let whole_is_fine = all_digits(whole) && (whole.len() == 1 || !whole.starts_with('0'));
-    if !whole_is_fine || !part.is_none_or(all_digits) || !exponent.is_none_or(all_digits) {
+    let bytes = word.as_bytes();
+    let digits_from =
+        |at: usize| bytes.get(at..).map_or(0, |rest| rest.iter().take_while(|b| b.is_ascii_digit()).count());
+    let mut at = usize::from(bytes.first() == Some(&b'-'));
+    let whole = digits_from(at);
+    if whole == 0 || (whole > 1 && bytes[at] == b'0') {
+        return None;
+    }
+    at += whole;
+    if bytes.get(at) == Some(&b'.') {
+        let part = digits_from(at + 1);
+        if part == 0 {
+            return None;
+        }
+        at += 1 + part;
+    }
+    if matches!(bytes.get(at), Some(b'e' | b'E')) {
+        at += 1 + usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
+        let exponent = digits_from(at);
+        if exponent == 0 {
+            return None;
+        }
+        at += exponent;
+    }
+    if at < bytes.len() {
         return None;
     }
     word.parse::<f64>().ok().filter(|x| x.is_finite()).map(Number::Double)

@@ -40,10 +40,61 @@ impl Judged {
 
 /// Commands that only read, whatever their arguments.
 const READERS: &[&str] = &[
-    "ls", "cat", "head", "tail", "wc", "grep", "egrep", "fgrep", "cut", "tr", "diff", "cmp", "comm", "pwd", "echo",
-    "printf", "true", "false", "test", "[", "whoami", "id", "uname", "which", "type", "basename", "dirname", "realpath",
-    "readlink", "stat", "du", "df", "nl", "tac", "rev", "fold", "expr", "seq", "column", "md5sum", "sha1sum", "sha256sum",
-    "sha512sum", "cksum", "od", "hexdump", "strings", "uptime", "nproc", "free", "arch", "cd", "sleep", "paste", "join",
+    "ls",
+    "cat",
+    "head",
+    "tail",
+    "wc",
+    "grep",
+    "egrep",
+    "fgrep",
+    "cut",
+    "tr",
+    "diff",
+    "cmp",
+    "comm",
+    "pwd",
+    "echo",
+    "printf",
+    "true",
+    "false",
+    "test",
+    "[",
+    "whoami",
+    "id",
+    "uname",
+    "which",
+    "type",
+    "basename",
+    "dirname",
+    "realpath",
+    "readlink",
+    "stat",
+    "du",
+    "df",
+    "nl",
+    "tac",
+    "rev",
+    "fold",
+    "expr",
+    "seq",
+    "column",
+    "md5sum",
+    "sha1sum",
+    "sha256sum",
+    "sha512sum",
+    "cksum",
+    "od",
+    "hexdump",
+    "strings",
+    "uptime",
+    "nproc",
+    "free",
+    "arch",
+    "cd",
+    "sleep",
+    "paste",
+    "join",
 ];
 
 /// Commands that read unless one of these options is among their words.
@@ -59,14 +110,31 @@ const READERS_WITHOUT: &[(&str, &[&str])] = &[
 
 /// Programs that may be asked for their version.
 const VERSIONED: &[&str] = &[
-    "git", "python", "python3", "R", "Rscript", "node", "npm", "gcc", "g++", "clang", "make", "cmake", "cargo", "rustc",
-    "quarto", "pandoc", "java", "docker", "julia", "go", "curl",
+    "git", "python", "python3", "R", "Rscript", "node", "npm", "gcc", "g++", "clang", "make", "cmake", "cargo",
+    "rustc", "quarto", "pandoc", "java", "docker", "julia", "go", "curl",
 ];
 
 /// Subcommands of git that only read, whatever their arguments but [`GIT_RUNS`].
 const GIT_READERS: &[&str] = &[
-    "status", "log", "diff", "show", "blame", "shortlog", "describe", "rev-parse", "ls-files", "ls-tree", "cat-file",
-    "rev-list", "grep", "merge-base", "name-rev", "count-objects", "diff-tree", "show-ref", "for-each-ref",
+    "status",
+    "log",
+    "diff",
+    "show",
+    "blame",
+    "shortlog",
+    "describe",
+    "rev-parse",
+    "ls-files",
+    "ls-tree",
+    "cat-file",
+    "rev-list",
+    "grep",
+    "merge-base",
+    "name-rev",
+    "count-objects",
+    "diff-tree",
+    "show-ref",
+    "for-each-ref",
 ];
 
 /// Options of git that write files or run programs.
@@ -81,12 +149,13 @@ const REMOVERS: &[&str] = &["rm", "rmdir", "unlink", "shred", "truncate"];
 
 const NETWORK: &[&str] = &["curl", "wget", "ssh", "scp", "sftp", "rsync", "ftp", "nc", "ncat", "telnet", "ping", "dig"];
 
-const INSTALLERS: &[&str] = &["apt", "apt-get", "brew", "conda", "dnf", "npm", "pip", "pip3", "pipx", "uv", "yarn", "yum"];
+const INSTALLERS: &[&str] =
+    &["apt", "apt-get", "brew", "conda", "dnf", "npm", "pip", "pip3", "pipx", "uv", "yarn", "yum"];
 
 /// Commands that end, wipe or take over the machine.
 const CRITICAL: &[&str] = &[
-    "sudo", "su", "doas", "pkexec", "shutdown", "reboot", "halt", "poweroff", "init", "telinit", "fdisk", "parted", "wipefs",
-    "mkswap", "userdel", "passwd", "visudo", "crontab",
+    "sudo", "su", "doas", "pkexec", "shutdown", "reboot", "halt", "poweroff", "init", "telinit", "fdisk", "parted",
+    "wipefs", "mkswap", "userdel", "passwd", "visudo", "crontab",
 ];
 
 /// A command as words, run without a shell.
@@ -117,7 +186,8 @@ struct Simple {
 impl Simple {
     fn judge(&self) -> Judged {
         let reads = self.reads.iter().map(|path| reading(path));
-        let writes = self.writes.iter().filter(|path| *path != "/dev/null").map(|path| Judged { moves: false, ..writing(path) });
+        let writes =
+            self.writes.iter().filter(|path| *path != "/dev/null").map(|path| Judged { moves: false, ..writing(path) });
         reads.chain(writes).fold(of_words(&self.words), Judged::and)
     }
 }
@@ -267,7 +337,9 @@ fn of_program(program: &str, args: &[&str]) -> Judged {
         "sed" if prints_lines(args) => args.iter().map(|a| reading(a)).fold(Judged::READS, Judged::and),
         "env" | "printenv" if args.is_empty() => Judged::at(1, Category::Secret),
         "git" => git(args),
-        _ if MOVERS.contains(&name) => operands(args).iter().map(|path| writing(path)).reduce(Judged::and).unwrap_or(UNKNOWN),
+        _ if MOVERS.contains(&name) => {
+            operands(args).iter().map(|path| writing(path)).reduce(Judged::and).unwrap_or(UNKNOWN)
+        }
         _ if REMOVERS.contains(&name) => {
             let control = operands(args).iter().any(|path| writing(path).level == 4);
             if control { Judged::at(4, Category::Control) } else { Judged::at(3, Category::FileDelete) }
@@ -311,7 +383,8 @@ fn git(args: &[&str]) -> Judged {
         return UNKNOWN;
     }
     let reads = || rest.iter().map(|a| reading(a)).fold(Judged::READS, Judged::and);
-    let listing = rest.iter().all(|a| matches!(*a, "-a" | "-r" | "-v" | "-vv" | "-l" | "--list" | "--all" | "--show-current"));
+    let listing =
+        rest.iter().all(|a| matches!(*a, "-a" | "-r" | "-v" | "-vv" | "-l" | "--list" | "--all" | "--show-current"));
     match *command {
         c if GIT_READERS.contains(&c) => reads(),
         "branch" | "tag" | "remote" if listing => Judged::READS,
@@ -351,7 +424,8 @@ fn is_recursive(args: &[&str]) -> bool {
 fn is_root(path: &str) -> bool {
     let bare = path.trim_end_matches(['/', '*']);
     let below_root = bare.strip_prefix('/').is_some_and(|rest| !rest.contains('/'));
-    let home = matches!(bare, "~" | "$HOME" | "${HOME}") || bare.strip_prefix("/home/").is_some_and(|r| !r.contains('/'));
+    let home =
+        matches!(bare, "~" | "$HOME" | "${HOME}") || bare.strip_prefix("/home/").is_some_and(|r| !r.contains('/'));
     let above = !bare.is_empty() && bare.split('/').all(|part| part == "..");
     (path.starts_with('/') && bare.is_empty()) || below_root || home || above
 }
@@ -369,7 +443,9 @@ fn path_in(word: &str) -> &str {
 
 /// A path that can't be told to lie in the project.
 fn is_elsewhere(path: &str) -> bool {
-    path.starts_with(['/', '~', '\\']) || path.split(['/', '\\']).any(|part| part == "..") || path.chars().nth(1) == Some(':')
+    path.starts_with(['/', '~', '\\'])
+        || path.split(['/', '\\']).any(|part| part == "..")
+        || path.chars().nth(1) == Some(':')
 }
 
 /// The level of reading the file that a word may name.
@@ -420,10 +496,27 @@ mod tests {
     #[test]
     fn commands_that_read() {
         for text in [
-            "ls -la", "git status", "git status --short", "git log --oneline -5 | head -3", "cat a.txt b/c.txt", "echo 'a b' \"c\"",
-            "grep -rn \"x y\" R/ | wc -l", "find . -name '*.R'", "cd sub && ls", "ls; pwd", "sort a.txt | uniq -c", "ls 2>/dev/null",
-            "ls 2>&1 | head", "cat < in.txt", "git diff HEAD~1 -- R/a.R", "git branch -a", "sed -n '1,20p' a.R", "python3 --version",
-            "ls # rm -rf /", "git config --get user.name", "ls\npwd\n",
+            "ls -la",
+            "git status",
+            "git status --short",
+            "git log --oneline -5 | head -3",
+            "cat a.txt b/c.txt",
+            "echo 'a b' \"c\"",
+            "grep -rn \"x y\" R/ | wc -l",
+            "find . -name '*.R'",
+            "cd sub && ls",
+            "ls; pwd",
+            "sort a.txt | uniq -c",
+            "ls 2>/dev/null",
+            "ls 2>&1 | head",
+            "cat < in.txt",
+            "git diff HEAD~1 -- R/a.R",
+            "git branch -a",
+            "sed -n '1,20p' a.R",
+            "python3 --version",
+            "ls # rm -rf /",
+            "git config --get user.name",
+            "ls\npwd\n",
         ] {
             assert_eq!(shell(text), "0 read", "{text}");
         }
@@ -434,7 +527,15 @@ mod tests {
         for text in ["cat /etc/hosts", "ls ..", "ls ~/x", "grep --file=/etc/x a", "cat a/../../b", "find / -name x"] {
             assert_eq!(shell(text), "1 read", "{text}");
         }
-        for text in ["cat .env", "cat sub/.env.local", "head id_rsa", "git show HEAD:.env", "cat /proc/self/environ", "cat .e*", "cat < .env"] {
+        for text in [
+            "cat .env",
+            "cat sub/.env.local",
+            "head id_rsa",
+            "git show HEAD:.env",
+            "cat /proc/self/environ",
+            "cat .e*",
+            "cat < .env",
+        ] {
             assert_eq!(shell(text), "2 secret", "{text}");
         }
         assert_eq!(shell("env"), "1 secret");
@@ -459,12 +560,54 @@ mod tests {
     #[test]
     fn what_expands_substitutes_or_groups_is_unknown() {
         for text in [
-            "ls $X", "ls $(rm x)", "ls `rm x`", "echo \"$(rm x)\"", "(ls)", "{ ls; }", "ls &", "ls & pwd", "cat <<EOF\nx\nEOF", "X=1 ls",
-            "PATH=. ls", "./ls", "/bin/ls", "cat <(ls)", "ls |& cat", "eval ls", "sh -c ls", "xargs rm", "awk '{ system(\"x\") }'",
-            "sed -i s/a/b/ f", "sed -n 'w out' f", "find . -delete", "find . -exec rm {} +", "sort -o a b", "sort -ruo a b", "rg --pre=x y",
-            "git diff --output=x", "git -c alias.status=!sh status", "git checkout .", "git reset --hard", "make", "Rscript a.R", "ls 'x",
-            "ls >", "uniq a b", "", "# nothing", "nosuchcommand", "python3 x.py --version", "ls > $X", "echo a\\", "git grep -Osh x", "ls <> x", "cat <<< x",
-            "git stash drop", "git branch -D main", "git tag -d v1", "ps axe",
+            "ls $X",
+            "ls $(rm x)",
+            "ls `rm x`",
+            "echo \"$(rm x)\"",
+            "(ls)",
+            "{ ls; }",
+            "ls &",
+            "ls & pwd",
+            "cat <<EOF\nx\nEOF",
+            "X=1 ls",
+            "PATH=. ls",
+            "./ls",
+            "/bin/ls",
+            "cat <(ls)",
+            "ls |& cat",
+            "eval ls",
+            "sh -c ls",
+            "xargs rm",
+            "awk '{ system(\"x\") }'",
+            "sed -i s/a/b/ f",
+            "sed -n 'w out' f",
+            "find . -delete",
+            "find . -exec rm {} +",
+            "sort -o a b",
+            "sort -ruo a b",
+            "rg --pre=x y",
+            "git diff --output=x",
+            "git -c alias.status=!sh status",
+            "git checkout .",
+            "git reset --hard",
+            "make",
+            "Rscript a.R",
+            "ls 'x",
+            "ls >",
+            "uniq a b",
+            "",
+            "# nothing",
+            "nosuchcommand",
+            "python3 x.py --version",
+            "ls > $X",
+            "echo a\\",
+            "git grep -Osh x",
+            "ls <> x",
+            "cat <<< x",
+            "git stash drop",
+            "git branch -D main",
+            "git tag -d v1",
+            "ps axe",
         ] {
             assert_eq!(shell(text), "3 process", "{text}");
         }
@@ -483,9 +626,29 @@ mod tests {
     #[test]
     fn what_ends_or_wipes_the_machine_is_critical() {
         for text in [
-            "rm -rf /", "rm -rf /*", "rm -r -f ~", "rm -rf ~/", "rm -fr .", "rm -rf *", "rm -rf ..", "rm -rf ../..", "rm -rf /usr",
-            "rm --recursive /home/x", "rm -rf $HOME", "rm -rf \"$HOME\"", "sudo ls", "ls && sudo rm x", "$(sudo ls)", "mkfs.ext4 /dev/sda",
-            "dd if=x of=/dev/sda", "chmod -R 777 /", ":(){ :|:& };:", "kill -9 -1", "shutdown now", "/sbin/reboot", "cd / && rm -rf ./*",
+            "rm -rf /",
+            "rm -rf /*",
+            "rm -r -f ~",
+            "rm -rf ~/",
+            "rm -fr .",
+            "rm -rf *",
+            "rm -rf ..",
+            "rm -rf ../..",
+            "rm -rf /usr",
+            "rm --recursive /home/x",
+            "rm -rf $HOME",
+            "rm -rf \"$HOME\"",
+            "sudo ls",
+            "ls && sudo rm x",
+            "$(sudo ls)",
+            "mkfs.ext4 /dev/sda",
+            "dd if=x of=/dev/sda",
+            "chmod -R 777 /",
+            ":(){ :|:& };:",
+            "kill -9 -1",
+            "shutdown now",
+            "/sbin/reboot",
+            "cd / && rm -rf ./*",
         ] {
             assert!(shell(text).starts_with('4'), "{text}: {}", shell(text));
         }

@@ -169,8 +169,8 @@ pub static EVENTS: [Event; 49] = [
     notify("artifact_start", &["id", "url", "version"]),
     notify("artifact_stop", &["id", "url", "version", "reason"]),
     emitted(notify("usage", &["row"])),
-    notify("budget_near", &["kind", "budget", "used"]),
-    notify("budget_exceeded", &["kind", "budget", "used"]),
+    emitted(notify("budget_near", &["kind", "budget", "used"])),
+    emitted(notify("budget_exceeded", &["kind", "budget", "used"])),
     notify("cache_break", &["provider", "model", "first_diff", "entry", "culprit"]),
     notify(
         "bridge_call",

@@ -259,7 +259,9 @@ fn catalog_lines(engine: &Engine, snapshot: &Snapshot) -> Vec<CatalogLine> {
     snapshot
         .list("tool")
         .iter()
-        .filter(|r| r.namespace().is_some() && (r.lazy || r.text("exposure") == Some("r")) && is_offered(engine, snapshot, r))
+        .filter(|r| {
+            r.namespace().is_some() && (r.lazy || r.text("exposure") == Some("r")) && is_offered(engine, snapshot, r)
+        })
         .map(|r| CatalogLine { key: r.key.clone(), signature: typed_signature(r) })
         .collect()
 }

@@ -1,5 +1,6 @@
 //! A run: requests, tool calls, boundaries, until the model is done or something ends it.
 
+pub mod budget;
 pub mod check;
 pub mod event;
 pub(crate) mod freeze;
@@ -281,6 +282,10 @@ impl Scene {
             if let Some(error) = self.run.stop.take() {
                 self.end_turn(None, &[]).await;
                 return Settled::blocked(error);
+            }
+            if let Err(error) = self.within_budget(&target).await {
+                self.end_turn(None, &[]).await;
+                return Settled { status: Status::Budget, reason: Some(error.to_string()), error: Some(error) };
             }
             left = left.saturating_sub(1);
             if let Err(error) = self.retarget(&mut target).await {

@@ -56,10 +56,8 @@ impl<'a> Adapter<'a> {
     fn scalar(&self, v: &Value, schemas: &[&'a Value], depth: usize) -> Option<Value> {
         let types: Vec<&str> = schemas.iter().flat_map(|s| structure::types(s)).collect();
         let asks = |name: &str| types.contains(&name);
-        if asks("integer") && !asks("number") {
-            if let Some(whole) = whole(v) {
-                return Some(whole);
-            }
+        if let Some(whole) = whole(v).filter(|_| asks("integer") && !asks("number")) {
+            return Some(whole);
         }
         if !asks("array") || fits(v, &types) {
             return None;

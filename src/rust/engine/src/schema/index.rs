@@ -11,6 +11,8 @@ use crate::value::{Map, Value};
 
 /// Keywords that hold data, not schemas.
 const DATA: [&str; 4] = ["enum", "const", "default", "examples"];
+/// Keywords that say nothing about a value.
+const NOTES: [&str; 5] = ["title", "description", "default", "examples", "$comment"];
 const LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 const SINGLE: [&str; 3] = ["if", "then", "else"];
 const NAMED: [&str; 2] = ["dependentSchemas", "dependencies"];
@@ -105,6 +107,20 @@ impl<'a> Index<'a> {
         out.extend(SINGLE.iter().filter_map(|k| map.get(*k)));
         out.extend(NAMED.iter().filter_map(|k| map.get(*k).and_then(Value::as_object)).flat_map(Map::values));
         (out, complete)
+    }
+
+    /// The declared names whose values the schema leaves alone, whatever they are.
+    pub(super) fn free_properties(&self, declared: &[String]) -> Vec<String> {
+        let roots = self.reach(&[self.root]);
+        let as_a_whole = |s: &&&'a Value| ["enum", "const"].iter().any(|k| s.get(*k).is_some());
+        if roots.iter().any(|s| as_a_whole(&s)) {
+            return Vec::new();
+        }
+        let is_free = |name: &&String| {
+            let schemas = self.of_property(&roots, name);
+            !schemas.is_empty() && schemas.iter().all(|s| is_note(s))
+        };
+        declared.iter().filter(is_free).cloned().collect()
     }
 
     /// True when some schema refers to another one.
@@ -227,6 +243,15 @@ impl<'a> Index<'a> {
         }
         done.insert(node, true);
         Ok(())
+    }
+}
+
+/// True for a schema that only tells people something.
+fn is_note(schema: &Value) -> bool {
+    match schema {
+        Value::Bool(all) => *all,
+        Value::Object(map) => map.keys().all(|k| NOTES.contains(&k.as_str())),
+        _ => false,
     }
 }
 

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use jsonschema::{PatternOptions, Validator};
 
-use crate::value::{HostValue, Map, Value};
+use crate::value::{HostData, HostValue, Map, Opaque, Value};
 use index::Index;
 
 pub use formals::{formals_of, from_formals};
@@ -45,6 +45,7 @@ struct Inner {
     open: bool,
     empty_for_null: bool,
     has_references: bool,
+    free: Vec<String>,
 }
 
 /// What [`Schema::check_host`] found.
@@ -82,8 +83,10 @@ impl Schema {
         let json = json.clone();
         let index = Index::new(&json);
         let ((accepted, open), has_references) = (index.declared(), index.has_references());
+        let free = index.free_properties(&accepted);
         let empty_for_null = empty_for_null(&json);
-        Ok(Schema { inner: Arc::new(Inner { json, validator, accepted, open, empty_for_null, has_references }) })
+        let inner = Inner { json, validator, accepted, open, empty_for_null, has_references, free };
+        Ok(Schema { inner: Arc::new(inner) })
     }
 
     /// The schema as it was given.
@@ -110,6 +113,24 @@ impl Schema {
         report::texts(&self.inner.json, self.inner.validator.iter_errors(&input), &report::Notes::default())
     }
 
+    /// The input with a word in place of each value that the schema leaves alone, scalars excepted.
+    fn without_free<'v>(&self, input: &'v HostValue) -> Cow<'v, HostValue> {
+        let (Some(items), Some(names)) = (input.items(), &input.names) else { return Cow::Borrowed(input) };
+        let is_free = |name: &str, item: &HostValue| {
+            let scalar = item.items().is_none() && item.len() == 1 && item.to_json().is_ok();
+            !scalar && !item.is_null() && self.inner.free.iter().any(|f| f == name)
+        };
+        if !names.iter().zip(items).any(|(name, item)| is_free(name, item)) {
+            return Cow::Borrowed(input);
+        }
+        let word = |item: &HostValue| Opaque { kind: item.class_word().to_owned(), length: item.len() };
+        let items = names.iter().zip(items).map(|(name, item)| match is_free(name, item) {
+            true => HostData::Opaque(word(item)).into(),
+            false => item.clone(),
+        });
+        Cow::Owned(HostValue { data: HostData::List(items.collect()), names: input.names.clone(), class: Vec::new() })
+    }
+
     /// Refuses an input that can't be checked in bounded time and depth.
     fn bounded(&self, input: &Value) -> Result<(), String> {
         if too_deep(input, MAX_DEPTH) {
@@ -121,7 +142,8 @@ impl Schema {
     /// The input with the liberties put right that models take: a whole number with a point where an integer is asked
     /// (`30.0`), a scalar where an array of scalars is. An array of one stays what it is, and so do strings.
     pub fn adapted<'a>(&self, input: &'a Value) -> Cow<'a, Value> {
-        if self.bounded(input).is_err() || !(has_whole_double(input) || !self.inner.validator.is_valid(input)) {
+        let is_fine = || !has_whole_double(input) && self.inner.validator.is_valid(input);
+        if self.bounded(input).is_err() || is_fine() {
             return Cow::Borrowed(input);
         }
         adapt::adapted(&self.inner.json, input).map_or(Cow::Borrowed(input), Cow::Owned)
@@ -141,14 +163,16 @@ impl Schema {
     }
 
     /// Reads an R value as the schema asks and validates it: a whole number counts as an integer, a scalar as an
-    /// array of one, an atomic vector as an array, an empty list as an object or an array.
+    /// array of one, an atomic vector as an array, an empty list as an object or an array. Top-level values that the
+    /// schema leaves alone are not read: each may be anything, and large.
     pub fn check_host(&self, input: &HostValue) -> Checked {
         if input.is_null() && self.inner.empty_for_null {
             let input = Value::Object(Map::new());
             let errors = self.validate(&input);
             return Checked { input, errors };
         }
-        let read = host_input::read(&self.inner.json, input);
+        let input = self.without_free(input);
+        let read = host_input::read(&self.inner.json, &input);
         if let Err(problem) = self.bounded(&read.value) {
             return Checked { input: read.value, errors: vec![problem] };
         }

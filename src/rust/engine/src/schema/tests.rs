@@ -103,7 +103,7 @@ fn a_schema_is_compiled_once_for_all_who_have_its_text() {
 fn vectors_are_read_alike_whatever_their_length_and_errors_name_the_element() {
     let s = object(json!({
         "n": {"type": "array", "items": {"type": "number"}}, "i": {"type": "array", "items": {"type": "integer"}},
-        "s": {"type": "array", "items": {"type": ["string", "null"]}}, "any": {}
+        "s": {"type": "array", "items": {"type": ["string", "null"]}}, "list": {"type": "array"}
     }));
     let check = |name: &str, data: HostData| s.check_host(&named(&[(name, data.into())]));
     let numbers = check("n", HostData::Double(vec![Some(1.0), Some(2.5), Some(1e300)]));
@@ -117,11 +117,29 @@ fn vectors_are_read_alike_whatever_their_length_and_errors_name_the_element() {
     );
     let infinite = check("n", HostData::Double(vec![Some(1.0), Some(f64::INFINITY)]));
     assert_eq!(infinite.errors, ["'n[2]' must be number, not numeric of length 1."]);
-    let nan = check("any", HostData::Double(vec![Some(1.0), Some(f64::NAN)]));
-    assert_eq!(nan.errors, ["'any[2]' must be a finite number: JSON has no NaN and no infinity."]);
+    let nan = check("list", HostData::Double(vec![Some(1.0), Some(f64::NAN)]));
+    assert_eq!(nan.errors, ["'list[2]' must be a finite number: JSON has no NaN and no infinity."]);
     let digits = check("i", HostData::Character(vec![Some("9007199254740993".into()), Some("x".into())]));
     assert_eq!(digits.input, json!({"i": [9_007_199_254_740_993_i64, "x"]}));
     assert_eq!(digits.errors, ["'i[2]' must be integer, not character of length 1."]);
+}
+
+#[test]
+fn what_the_schema_leaves_alone_is_not_read() {
+    let s = schema(json!({
+        "type": "object", "properties": {"x": {"description": "Anything"}, "y": {}, "t": {"type": "string"}},
+        "anyOf": [{"properties": {"y": {"type": "number"}}}, true]
+    }));
+    let odd = HostValue::list([HostData::Double(vec![Some(f64::NAN)]).into(), HostValue::function([("a", true)])]);
+    let mixed = HostValue::named([("a", 1.into()), ("a", f64::INFINITY.into())]);
+    for value in [odd.clone(), mixed, f64::NAN.into(), HostValue::strings(["a", "b"])] {
+        let checked = s.check_host(&named(&[("x", value), ("t", "a".into())]));
+        assert_eq!(checked.errors, Vec::<String>::new());
+        assert_eq!(checked.input["t"], "a");
+    }
+    assert_eq!(s.check_host(&named(&[("x", 1.5.into())])).input, json!({"x": 1.5}));
+    // A branch says something about `y`, so it is read.
+    assert!(!s.check_host(&named(&[("y", odd)])).errors.is_empty());
 }
 
 #[test]

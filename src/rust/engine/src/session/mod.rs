@@ -18,6 +18,7 @@ use crate::prompt::block::BlockMemory;
 use crate::prompt::estimate::{CharCounts, Class};
 use crate::prompt::preset::Preset;
 use crate::prompt::render::{SectionInfo, SystemOption};
+use crate::run::budget::{Budget, Spent};
 use crate::run::lane::Lane;
 use crate::session::history::{History, Projection};
 use crate::session::outputs::{Outputs, Receipt};
@@ -85,6 +86,8 @@ pub struct Settings {
     pub critical_guard: bool,
     /// Built-in policies are silent.
     pub unsafe_no_permissions: bool,
+    /// What a call and all that is nested in it may use.
+    pub budget: Budget,
     /// Model requests in flight to one origin, at most; `None` for no bound.
     pub max_active: Option<usize>,
     /// Tokens of a tool result shown to the model.
@@ -111,6 +114,7 @@ impl Default for Settings {
             deny_when_alone: false,
             critical_guard: true,
             unsafe_no_permissions: false,
+            budget: Budget::default(),
             max_active: Some(8),
             output_tokens: 4000,
             out_keep: 20,
@@ -148,6 +152,7 @@ impl Settings {
         s.max_retry_delay = number("max_retry_delay").unwrap_or(s.max_retry_delay);
         s.hook_timeout = number("hook_timeout").unwrap_or(s.hook_timeout);
         s.output_tokens = number("output_tokens").map_or(s.output_tokens, |x| x as u64).max(1);
+        s.budget = v.get("budget").map_or(s.budget, Budget::from_json);
         s.out_keep = number("out_keep").map_or(s.out_keep, |x| x as usize).max(1);
         s.compact_at = number("compact_at").map_or(s.compact_at, |x| x as u64).max(1);
         s.spill_folder = v.get("spill_folder").and_then(Value::as_str).map(PathBuf::from);
@@ -269,6 +274,8 @@ pub struct Running {
     pub signal: Signal,
     /// Nested calls so far, a tool call.
     pub nested: Rc<RefCell<HashMap<String, u64>>>,
+    /// What it used, with all that is nested in it.
+    pub spent: Rc<Spent>,
     /// What is known of code that runs, by tool call of `r`.
     pub code: Rc<RefCell<HashMap<String, SeenCode>>>,
     /// Calls nested in a tool call, as its details will tell of them.
@@ -288,6 +295,7 @@ impl Running {
             id,
             signal,
             nested: Rc::default(),
+            spent: Rc::default(),
             code: Rc::default(),
             noted: Rc::default(),
             grants: Rc::default(),

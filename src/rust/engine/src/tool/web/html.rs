@@ -25,7 +25,7 @@ pub(super) fn text_of(html: &str, base: &Url, until: Instant) -> (String, bool) 
     let input = BufferQueue::default();
     let mut rest = html;
     while !rest.is_empty() && Instant::now() < until {
-        let (piece, after) = rest.split_at(rest.floor_char_boundary(PIECE));
+        let (piece, after) = rest.split_at(boundary(rest, PIECE));
         rest = after;
         input.push_back(StrTendril::from_slice(piece));
         // It stops at each script's end for whoever runs scripts.
@@ -35,6 +35,11 @@ pub(super) fn text_of(html: &str, base: &Url, until: Instant) -> (String, bool) 
         tokenizer.end();
     }
     (tokenizer.sink.0.into_inner().finish(), rest.is_empty())
+}
+
+/// The last place up to `at` where a character begins or the text ends.
+fn boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(text.len())
 }
 
 struct Sink<'a>(RefCell<Writer<'a>>);

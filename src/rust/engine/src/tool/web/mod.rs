@@ -64,7 +64,12 @@ const CHARACTERS: u64 = 20_000;
 pub fn body(input: Value, context: Context) -> Pending {
     let request = Request {
         url: input.get("url").and_then(Value::as_str).unwrap_or_default().to_owned(),
-        max_chars: input.get("max_chars").and_then(Value::as_u64).unwrap_or(CHARACTERS).try_into().unwrap_or(usize::MAX),
+        max_chars: input
+            .get("max_chars")
+            .and_then(Value::as_u64)
+            .unwrap_or(CHARACTERS)
+            .try_into()
+            .unwrap_or(usize::MAX),
         private: context.site.fetch_private,
     };
     let pending = fetch(request, Limits::default(), Arc::new(SystemNames));

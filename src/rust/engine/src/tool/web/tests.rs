@@ -331,5 +331,7 @@ fn the_tool_gives_text_to_a_model_and_a_value_to_code() {
     let refused = run(Asker::Model, "/", false).unwrap_err();
     assert!(matches!(&refused, Error::Tool { status: "error", .. }));
     assert!(refused.to_string().contains("is not a public address"), "{refused}");
-    assert!(run(Asker::Model, "/gone", true).unwrap_err().to_string().starts_with("The server answered with status 404"));
+    assert!(
+        run(Asker::Model, "/gone", true).unwrap_err().to_string().starts_with("The server answered with status 404")
+    );
 }

@@ -59,7 +59,8 @@ gptr_describe.POSIXct <- function(x, budget = 150L, ...) describe_vector(x, budg
 #' @export
 gptr_describe.ts <- function(x, budget = 150L, ...) {
   times <- attr(x, "tsp")
-  span <- paste0("  from ", number_text(times[1L]), " to ", number_text(times[2L]), ", frequency ", number_text(times[3L]))
+  times <- number_text(times)
+  span <- paste0("  from ", times[1L], " to ", times[2L], ", frequency ", times[3L])
   richest_level(budget, first_line(x),
     function(room) paste0("  ", vector_summary(x)),
     function(room) c(paste0("  ", vector_summary(x)), span),

@@ -48,8 +48,8 @@
 #' * `$risk(code)`: what the analysis says of R code: a list of class `gptr_risk` with `level` (0 to 4), `label`,
 #'   `categories`, `flagged` (a data frame) and others.
 #' * `$has_ui()`: whether a person is there to be asked; `$ui()`: a list of functions to talk to them: `select(question,
-#'   options)`, `input(prompt)`, `questions(questions)` (as the tool `ask_user` takes them; a named list of answers, `NULL`
-#'   without), `notify(text)`, `permission(request)`. Without a person the answer is `NA`, `NULL` or a denial.
+#'   options)`, `input(prompt)`, `questions(questions)` (as the tool `ask_user` takes them; a named list of answers or
+#'   `NULL`), `notify(text)`, `permission(request)`. Without a person the answer is `NA`, `NULL` or a denial.
 #' * `$get(kind, name)`: the spec that wins, or `NULL`.
 #' * `$describe(x, budget)`, `$tokens(text, class)`, `$redact(text)`: see [gptr_describe()]; an estimate of tokens; the
 #'   text without known secrets.

@@ -64,7 +64,7 @@ test_that("case 116: a namespace lists, prints and calls its members, and can't 
       parameters = c(a_schema(data = structure(list(), names = character()), by = list(type = "string")), list(required = "data"))))
   })
   expect_identical(names(peter$case116), "summarise")
-  expect_identical(utils::capture.output(print(peter$case116)), c("<peter namespace peter$case116: 1 member>",
+  expect_identical(utils::capture.output(print(peter$case116)), c("<peter namespace peter$case116: 1 members>",
     "peter$case116$summarise(data: any, by?: string)  # Summarise columns."))
   expect_identical(peter$case116$summarise(mtcars), 32L)
   for (change in expression(peter$case116$x <- 1, peter$case116[["summarise"]] <- 2, peter$x <- 1)) {

@@ -168,7 +168,6 @@ member_read <- function(path, offset = NULL, limit = NULL) {
   check_path(path)
   check_count(offset, "offset", min = 1, null = TRUE)
   found <- native_value("read", list(path = enc2utf8(path), offset = offset, limit = check_limit(limit)))
-  if (!is.null(found$image)) attach_image(found$image, basename(path))
   if (!is.null(found$note)) return(structure(found$note, class = c("gptr_text", "character")))
   structure(as.character(found$lines), class = c("gptr_lines", "character"), path = found$path,
     offset = as.integer(found$offset), limit = limit, total = found$total, truncated = found$truncated,

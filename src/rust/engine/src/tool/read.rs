@@ -133,25 +133,9 @@ fn picture(path: &Path, image: &Image, head: Vec<u8>, mut file: File, context: &
         height: image.size.map(|s| s.1),
     };
     let details = json!({"path": path.to_string_lossy(), "image": image.mime});
-    let value = context
-        .asker
-        .takes_value()
-        .then(|| HostValue::named([("note", text.as_str().into()), ("image", host(&block))]));
+    let value = context.asker.takes_value().then(|| HostValue::named([("note", text.as_str().into())]));
     let details = details.as_object().cloned().unwrap_or_default();
     Ok(Output { content: vec![Block::text(text), block], details, gloss: None, value })
-}
-
-/// An image block as R has it.
-fn host(block: &Block) -> HostValue {
-    let json = block.to_json();
-    let field = |(name, value): (&String, &Value)| {
-        let value = match value {
-            Value::String(text) => HostValue::from(text.as_str()),
-            other => other.as_f64().map_or_else(HostValue::null, HostValue::from),
-        };
-        (name.clone(), value)
-    };
-    HostValue::named(json.as_object().into_iter().flatten().map(field))
 }
 
 /// What a pass through a file gave.

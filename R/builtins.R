@@ -33,7 +33,8 @@ ready <- function() {
 
 builtin_tools <- function(gptr) {
   gptr$register(r_tool())
-  for (spec in member_specs()) gptr$register(spec)
+  tools <- c(member_specs(), command_specs(), file_tool_specs(), list(web_tool(), ask_user_tool()))
+  for (spec in tools) gptr$register(spec)
 }
 
 # Policies that the engine decides itself: their `check` is a description, never called.

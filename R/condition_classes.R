@@ -46,6 +46,8 @@
 #' | class | parent | more fields | when |
 #' |---|---|---|---|
 #' | `gptr_error_max_turns` | | `max_turns`, `session` | the limit of model requests was reached |
+#' | `gptr_error_budget` | | `kind`, `budget`, `used`, `session` | a budget is used up |
+#' | `gptr_error_budget_tokens` | `gptr_error_budget` | | that of tokens; also `_cost` (USD), `_turns` (requests) |
 #' | `gptr_error_provider` | | (below) | a model request failed |
 #' | `gptr_error_auth` | `gptr_error_provider` | | the key was refused |
 #' | `gptr_error_no_key` | | `provider`, `variables` | no model, or no key in the environment |
@@ -61,6 +63,9 @@
 #' | `gptr_error_timeout_connect` | `gptr_error_timeout` | `seconds`, `what` | no connection in time |
 #' | `gptr_error_timeout_first_byte` | `gptr_error_timeout` | `seconds`, `what` | no answer in time |
 #' | `gptr_error_timeout_idle` | `gptr_error_timeout` | `seconds`, `what` | silence in the middle of an answer |
+#' | `gptr_error_process` | | `command`, `status`, `stderr` | a command failed that had to succeed |
+#' | `gptr_error_spawn` | | `command` | a command could not be started |
+#' | `gptr_error_missing_package` | | `package`, `feature` | a package that is only suggested is not installed |
 #' | `gptr_error_internal` | | `detail` | a fault of gptr |
 #'
 #' `gptr_error_provider` and its children have `provider`, `model`, `status` (of HTTP), `request_id`, `error_type`

@@ -8,7 +8,7 @@ engine <- function(x) {
 }
 
 engine_condition <- function(x) {
-  fields <- unclass(x$fields)
+  fields <- lapply(unclass(x$fields), several_strings)
   if (!is.null(fields$parent)) {
     fields$parent <- parent_condition(fields$parent)
   }
@@ -17,6 +17,14 @@ engine_condition <- function(x) {
   }
   new_condition("error", x$classes, x$message, fields)
 }
+
+# The engine's arrays come as lists: names that are on offer are a character vector.
+several_strings <- function(field) {
+  strings <- is.list(field) && is.null(names(field)) && length(field) && all(vapply(field, is_string, NA))
+  if (strings) unlist(field) else field
+}
+
+is_string <- function(x) is.character(x) && length(x) == 1L
 
 # The cause of an error came from R code, with its class vector as it was, or from the engine, with class suffixes.
 parent_condition <- function(x) {

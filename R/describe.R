@@ -57,6 +57,18 @@ gptr_describe.Date <- function(x, budget = 150L, ...) describe_vector(x, budget)
 gptr_describe.POSIXct <- function(x, budget = 150L, ...) describe_vector(x, budget)
 
 #' @export
+gptr_describe.ts <- function(x, budget = 150L, ...) {
+  times <- attr(x, "tsp")
+  span <- paste0("  from ", number_text(times[1L]), " to ", number_text(times[2L]), ", frequency ", number_text(times[3L]))
+  richest_level(budget, first_line(x),
+    function(room) paste0("  ", vector_summary(x)),
+    function(room) c(paste0("  ", vector_summary(x)), span),
+    function(room) if (is.null(attr(x, "dim"))) c(paste0("  ", vector_summary(x)), span, head_line(x)))
+}
+
+#' @export
+gptr_describe.table <- function(x, budget = 150L, ...) describe_array(x, budget)
+#' @export
 gptr_describe.matrix <- function(x, budget = 150L, ...) describe_array(x, budget)
 #' @export
 gptr_describe.array <- function(x, budget = 150L, ...) describe_array(x, budget)

@@ -18,7 +18,7 @@ short_class <- function(x) {
 
 # Vectors whose values mean what their type says; others, such as 64-bit integers kept in
 # doubles, are only named.
-plain_classes <- c("factor", "Date", "POSIXct", "difftime")
+plain_classes <- c("factor", "Date", "POSIXct", "difftime", "ts", "table", "AsIs", "noquote")
 
 is_vector_like <- function(x) {
   if (!is.atomic(x) || is.null(x) || isS4(x)) return(FALSE)
@@ -30,7 +30,7 @@ vector_summary <- function(x) {
   seen <- sampled(x)
   if (length(seen$values) == 0L) return("empty")
   kind <- intersect(plain_classes, class(x))
-  describe <- if (length(kind) > 0L) summaries[[kind[1L]]] else summaries[[typeof(x)]]
+  describe <- (if (length(kind) > 0L) summaries[[kind[1L]]]) %||% summaries[[typeof(x)]]
   if (is.null(describe)) return(paste0(typeof(x), " values"))
   paste0(describe(seen, x), "; ", missing_text(seen))
 }
@@ -101,10 +101,13 @@ summaries <- list(
   },
   difftime = function(seen, x) paste0(number_summary(seen, x), " ", attr(x, "units")),
   Date = time_summary(function(value, x) format(as.Date(value, origin = "1970-01-01"))),
-  POSIXct = time_summary(function(value, x) {
-    zone <- attr(x, "tzone")
-    format(as.POSIXct(value, origin = "1970-01-01", tz = if (is.null(zone)) "" else zone[1L]))
-  }))
+  POSIXct = time_summary(function(value, x) format(times_of(value, x))))
+
+# Seconds as times in the zone of `x`.
+times_of <- function(seconds, x) {
+  zone <- attr(x, "tzone")
+  as.POSIXct(as.numeric(seconds), origin = "1970-01-01", tz = if (is.null(zone)) "" else zone[1L])
+}
 
 head_line <- function(x) {
   n <- plain_length(x)
@@ -113,7 +116,8 @@ head_line <- function(x) {
   text <- if (is.factor(x)) shown_strings(attr(x, "levels")[as.integer(first)])
     else if (is.character(x)) shown_strings(first)
     else if (inherits(x, "Date")) format(as.Date(as.numeric(first), origin = "1970-01-01"))
-    else if (is.numeric(x) && is.null(oldClass(x))) number_text(first)
+    else if (inherits(x, "POSIXct")) format(times_of(first, x))
+    else if (is.numeric(x) && !inherits(x, "difftime")) number_text(first)
     else if (is.logical(x)) as.character(first)
   if (is.null(text)) return(NULL)
   paste0("  values: ", paste(text, collapse = ", "), if (n > 10L) ", ...")

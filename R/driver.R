@@ -20,6 +20,9 @@ the$states <- list()
 the$unload_hooks <- list()
 # Kinds that nothing reads, which was said.
 the$unconsumed <- character()
+# By id: the files that hold the output of commands, and the commands in the background.
+the$streams <- list()
+the$jobs <- list()
 # By name: the factories of built-ins, and the functions behind services.
 the$builtins <- list()
 the$services <- list()
@@ -151,7 +154,8 @@ apply_handler <- function(fn, step) {
     with_ctx = do.call(fn, c(unname(args), list(new_ctx())), quote = TRUE),
     ctx_first = do.call(fn, c(list(new_ctx()), unname(args)), quote = TRUE),
     plain = do.call(fn, unname(args), quote = TRUE),
-    host = do.call(fn, host_args(step$host_args), quote = TRUE)
+    host = do.call(fn, host_args(step), quote = TRUE),
+    host_input = fn(host_input(step), new_ctx())
   )
 }
 
@@ -160,18 +164,23 @@ value_reply <- function(value, step) {
   # The host's own, which hands the spec on with its functions.
   if (identical(step$role, "validator") && !identical(step$record, "host")) return(list(type = "value", value = value))
   if (identical(step$role, "tool")) {
-    if (identical(step$style, "host")) return(keep_member_value(value, step$host_args))
-    return(tool_reply(value, step$call))
+    if (identical(step$style, "host")) return(keep_member_value(value, step))
+    return(tool_reply(value, step))
   }
   list(type = "value", value = for_engine(value))
 }
 
-# A tool's result in its one form; `malformed` says why there is none.
-tool_reply <- function(value, call) {
+# A tool's result in its one form; `malformed` says why there is none. Its value is for R code that made the call, and of
+# any other only class and size are told.
+tool_reply <- function(value, step) {
   result <- tryCatch(as_tool_result(value), error = function(e) list(malformed = one_message(e)))
-  if (!is.null(result$value)) {
-    session <- current_session()
-    if (!is.null(session) && !is.null(call)) assign(call, result$value, envir = session_data(session)$values)
+  if (!is.null(result[["value"]])) {
+    if (identical(step$style, "host_input")) {
+      data <- session_data(current_session())
+      data$member_values[[step$host_args]] <- list(value = result$value)
+    }
+    result$details[["value_ref"]] <- list(
+      class = class(result$value)[[1L]], bytes = estimate_bytes(result$value)$bytes)
     result["value"] <- list(NULL)
   }
   list(type = "value", value = for_engine(result))
@@ -195,6 +204,7 @@ host_services <- list(
     }
     NULL
   },
+  site = function() site_facts(),
   activate = function(load) activate_load(load)$loaded,
   # Those of a check, see check.R.
   child_processes = function(pause, also) {
@@ -225,9 +235,24 @@ spec_home <- function(session = NULL) {
 push_frame <- function(step) {
   frame <- list(
     session = step$session, run = step$run, call = step$call, role = step$role, owner = step$owner,
-    model_code = isTRUE(step$model_code), probe = step$probe, load = step$load
+    model_code = isTRUE(step$model_code), probe = step$probe, load = step$load, input = frame_input(step),
+    tool = frame_tool(step)
   )
   the$frames <- c(the$frames, list(frame))
+}
+
+# The input of the tool call that a handler belongs to: a body and a risk function get it first, policies and hooks as a
+# part of what they get.
+frame_input <- function(step) {
+  given <- if (length(step$args)) step$args[[1L]]
+  if (step$role %in% c("tool", "risk")) given else if (is.list(given)) given[["input"]]
+}
+
+# The key of the tool whose body runs.
+frame_tool <- function(step) {
+  if (!identical(step$role, "tool") || is.null(step$record)) return(NULL)
+  spec <- spec_home(step$home)[[step$record]]
+  if (is.null(spec)) NULL else paste(c(spec$namespace, spec$name), collapse = "/")
 }
 
 pop_frame <- function() {

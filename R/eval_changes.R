@@ -134,21 +134,35 @@ run_result <- function(run) {
   changes <- state_changes(run$before, after, run$devices)
   elapsed <- now_seconds() - run$started
   ok <- run$status == "ok"
+  shown <- shown_plots(run)
   output <- sub("\n$", "", paste0(run$output))
   text <- c(
     if (length(output) > 0L && nzchar(output)) output,
     if (!is.null(run$failure$message)) failure_text(run$failure),
-    object_lines(objects, after$objects, run$envir), state_lines(changes),
+    shown$lines, object_lines(objects, after$objects, run$envir), state_lines(changes),
     if (!ok) status_line(run, elapsed))
   if (length(text) == 0L) text <- "[no output]"
   list(
-    text = paste(text, collapse = "\n"), is_error = !ok,
-    details = list(
-      code = run$code, status = run$status, n_done = run$n_done, n_total = length(run$exprs),
-      objects = objects, warnings = run$warnings,
-      error = run$failure[setdiff(names(run$failure), "status")],
-      changes = changes, elapsed = elapsed, value = run$returned),
+    text = paste(text, collapse = "\n"), images = shown$blocks, is_error = !ok,
+    details = result_details(
+      code = run$code, status = run$status, n_done = run$n_done, n_total = length(run$exprs), objects = objects,
+      plots = length(run$plots), warnings = run$warnings,
+      error = run$failure[setdiff(names(run$failure), "status")], changes = changes, elapsed = elapsed,
+      outputs = run$outputs, value = run$returned, plot_files = vapply(run$plots, `[[`, "", "file"),
+      plot_index = vapply(run$plots, `[[`, 0, "n")),
     status = run$status)
+}
+
+# What programs read of an evaluation. The engine adds what it alone knows: `nested`, `truncated`, `out_id`, `spill`.
+result_details <- function(code, status, n_done = 0L, n_total = 0L, objects = no_objects(), plots = 0L,
+                           warnings = character(), error = NULL, changes = list(), elapsed = 0, outputs = list(),
+                           value = NULL, plot_files = character(), plot_index = integer()) {
+  # A single name is a list of names, too.
+  list(
+    code = code, status = status, n_done = n_done, n_total = n_total, objects = lapply(objects, as.list),
+    plots = plots, warnings = as.list(warnings), error = error, changes = changes, elapsed = elapsed,
+    outputs = lapply(outputs, as.list), value = value, plot_files = as.list(plot_files),
+    plot_index = as.list(as.integer(plot_index)))
 }
 
 status_line <- function(run, elapsed) {

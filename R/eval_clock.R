@@ -22,6 +22,15 @@ current_eval_state <- function() {
   if (depth == 0L) NULL else running$stack[[depth]]$state
 }
 
+# The evaluation that runs now, or NULL; one of an outer session is no evaluation of the current one.
+current_evaluation <- function() {
+  depth <- length(running$stack)
+  if (depth == 0L) return(NULL)
+  run <- running$stack[[depth]]
+  session <- current_session()
+  if (is.null(session) || identical(session_data(session)$eval, run$state)) run
+}
+
 # Notes what gptr_return() hands over.
 hand_over <- function(entry) {
   run <- running$stack[[length(running$stack)]]

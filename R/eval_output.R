@@ -13,7 +13,9 @@ open_capture <- function(run) {
   function() {
     sink_messages(run$outer_stderr)
     while (sink.number() > outer_sinks) sink()
-    run$output <- captured_text(rawConnectionValue(run$con))
+    bytes <- rawConnectionValue(run$con)
+    run$output <- captured_text(bytes)
+    run$outputs <- expression_outputs(bytes, run$ends)
     close(run$con)
   }
 }
@@ -27,6 +29,26 @@ sink_messages <- function(number) {
 restore_sink <- function(run) {
   if (sink.number() < run$sinks) sink(run$con)
   if (sink.number(type = "message") == 2L) sink(run$con, type = "message")
+}
+
+# Notes where the output of an expression ends, and the plot as it then is.
+end_expression <- function(run) {
+  run$ends <- c(run$ends, seek(run$con))
+  keep_record(run)
+}
+
+max_lines_noted <- 12L
+max_width_noted <- 76L
+
+# The first lines of each expression's output.
+expression_outputs <- function(bytes, ends) {
+  starts <- c(0, ends)[seq_along(ends)]
+  lapply(seq_along(ends), function(i) {
+    size <- min(ends[[i]] - starts[[i]], 16 * max_lines_noted * max_width_noted)
+    text <- captured_text(bytes[starts[[i]] + seq_len(size)])
+    lines <- utils::head(strsplit(text, "\n", fixed = TRUE)[[1L]], max_lines_noted)
+    substr(lines, 1L, max_width_noted)
+  })
 }
 
 # Stands for "a new line from here on": what precedes it may have ended without one.

@@ -1,4 +1,4 @@
-# The surroundings of an evaluation: options, devices, random numbers, and the two names that
+# The surroundings of an evaluation: options, random numbers, and the two names that
 # model-written code may always use. Each function here changes one thing and returns the
 # function that changes it back.
 
@@ -18,31 +18,6 @@ print_pages <- function(files, header, title, delete.file) {
   for (file in files) {
     cat(gsub("_\b", "", readLines(file, warn = FALSE)), sep = "\n")
     if (isTRUE(delete.file)) unlink(file)
-  }
-}
-
-# Plots of the code go to a device without a file, and never to one that the user has open.
-# Devices that the code opens itself stay, as they would for a user, and are current again in
-# the next evaluation; between evaluations the user's is.
-guard_devices <- function(run) {
-  ours <- integer()
-  open_null <- function(...) {
-    grDevices::pdf(NULL)
-    ours <<- c(ours, grDevices::dev.cur())
-  }
-  before <- grDevices::dev.list()
-  current <- grDevices::dev.cur()
-  old <- options(device = open_null)
-  agents <- intersect(run$state$devices, before)
-  if (length(agents) > 0L) grDevices::dev.set(agents[length(agents)])
-  else if (current != 1L) open_null()
-  function() {
-    options(old)
-    for (device in intersect(ours, grDevices::dev.list())) grDevices::dev.off(device)
-    open <- grDevices::dev.list()
-    run$devices <- open[!open %in% before]
-    run$state$devices <- intersect(c(agents, run$devices), open)
-    if (current %in% open) grDevices::dev.set(current)
   }
 }
 

@@ -8,9 +8,11 @@
 # (`interrupted`, of the same form as the result). A function `state$show(kind, text)` is
 # told of messages and warnings as they come; what it writes to standard error is seen at once.
 #
-# Returns list(text, is_error, details, status). An interrupt is not turned into a result:
+# `tokens` is the budget of the result, of which its images take a part.
+#
+# Returns list(text, images, is_error, details, status). An interrupt is not turned into a result:
 # it leaves by unwinding, after everything was put back.
-eval_code <- function(code, envir, state, timeout = Inf) {
+eval_code <- function(code, envir, state, timeout = Inf, tokens = 4000) {
   check_evaluation(code, envir, state, timeout)
   state$count <- if (is.null(state$count)) 1L else state$count + 1L
   code <- clean_code(code)
@@ -24,7 +26,7 @@ eval_code <- function(code, envir, state, timeout = Inf) {
   if (inherits(exprs, "error")) {
     return(unevaluated(code, "parse_error", paste0("Parse error: ", conditionMessage(exprs))))
   }
-  evaluate_parsed(exprs, code, envir, state, timeout)
+  evaluate_parsed(exprs, code, envir, state, timeout, tokens)
 }
 
 check_evaluation <- function(code, envir, state, timeout) {
@@ -58,15 +60,13 @@ parse_code <- function(code) {
 # A result for code of which nothing ran.
 unevaluated <- function(code, status, text) {
   list(
-    text = paste0(text, "\n[status: ", status, "; nothing was evaluated]"),
-    is_error = TRUE,
-    details = list(code = code, status = status, n_done = 0L, n_total = 0L, objects = no_objects(),
-      warnings = character(), error = list(message = text), changes = list(), elapsed = 0),
+    text = paste0(text, "\n[status: ", status, "; nothing was evaluated]"), images = list(),
+    is_error = TRUE, details = result_details(code = code, status = status, error = list(message = text)),
     status = status)
 }
 
-evaluate_parsed <- function(exprs, code, envir, state, timeout) {
-  run <- new_run(exprs, code, envir, state, timeout)
+evaluate_parsed <- function(exprs, code, envir, state, timeout, tokens) {
+  run <- new_run(exprs, code, envir, state, timeout, tokens)
   finished <- FALSE
   on.exit(suspendInterrupts({
     end_run(run)
@@ -94,13 +94,14 @@ raise_interrupt <- function() {
 }
 
 # What one evaluation knows: an environment, for the condition handlers write into it.
-new_run <- function(exprs, code, envir, state, timeout) {
+new_run <- function(exprs, code, envir, state, timeout, tokens) {
   run <- new.env(parent = emptyenv())
   run$exprs <- exprs
   run$code <- code
   run$envir <- envir
   run$state <- state
   run$timeout <- timeout
+  run$tokens <- tokens
   run$started <- now_seconds()
   run$status <- "ok"
   run$n_done <- 0L
@@ -142,6 +143,7 @@ run_expressions <- function(run) {
     run$line <- expression_line(run$exprs, i)
     failure <- evaluate_one(run$exprs[[i]], run)
     restore_sink(run)
+    end_expression(run)
     if (!is.null(failure)) {
       run$status <- failure$status
       run$failure <- failure

@@ -219,7 +219,8 @@ api_data <- function(x) get(".data", envir = x, inherits = FALSE)
 
 api_members <- function() {
   kinds <- sub("^kind[.]", "", grep("^kind[.]", gptr_api()$features, value = TRUE))
-  c("name", "dir", "state", "register", paste0("register_", kinds), "on", "require", "has", "guidance", "log", "config")
+  c("name", "dir", "state", "register", paste0("register_", kinds), "on", "require", "has", "guidance", "log", "config",
+    "fetch")
 }
 
 #' @export
@@ -239,6 +240,7 @@ api_members <- function() {
     guidance = function(line) api_register(data, api_guidance(data, line)),
     log = function(...) api_log(data, ...),
     config = function(name = NULL) NULL,
+    fetch = function(url, max_chars = 20000) member_web_fetch(url, max_chars),
     api_kind(x, data, name)
   )
 }

@@ -17,7 +17,11 @@
 #' * `gptr.max_attempts`: attempts of a request, 4; `gptr.max_retry_delay`: seconds, 60.
 #' * `gptr.connect_timeout`, `gptr.first_byte_timeout`, `gptr.idle_timeout`: seconds, 20, 120 and 90.
 #' * `gptr.hook_timeout`: seconds for hooks, policies and the like, 10; `gptr.load_timeout`: for a factory, 30.
-#' * `gptr.r_output_tokens`: tokens of one result, 4000; longer ones are cut.
+#' * `gptr.r_output_tokens`: tokens of one result, 4000; longer ones are cut. The newest `gptr.out_keep` (20) whole texts
+#'   of a session are kept. Past half of `gptr.compact_at` (200000) tokens of conversation, code gets half of the room.
+#' * `gptr.r_timeout`: seconds for the code of one call of the tool `r` when nobody is present, 3600.
+#' * `gptr.r_max_images`: plots that come back with one call, 3; `gptr.plot`: their size, `list(width = 768, height = 512,
+#'   dpi = 120)`, in pixels and dots per inch.
 #' * `gptr.helper_output_tokens`: tokens of one printed text of `peter$`, 1500.
 #' * `gptr.interpolate`: `TRUE` fills `{name}` in prompts that are literals; default `FALSE`.
 #' * `gptr.quiet`: `TRUE` silences messages; default `FALSE`.

@@ -46,18 +46,16 @@ names.gptr_ns <- function(x) member_names(unclass(x)$path)
 #' @export
 .DollarNames.gptr_ns <- function(x, pattern = "") complete_names(names(x), pattern)
 
+# A pattern that is no regular expression is the beginning of a name.
 complete_names <- function(found, pattern) {
-  hits <- tryCatch(grepl(pattern, found), error = function(e) startsWith(found, sub("^\\^", "", pattern)))
-  found[hits]
+  as_prefix <- function(e) startsWith(found, sub("^\\^", "", pattern))
+  found[suppressWarnings(tryCatch(grepl(pattern, found), error = as_prefix))]
 }
 
 #' @export
 print.gptr_gateway <- function(x, ...) {
   cat("<peter gateway> peter(\"prompt\", objects..., model =, mode =) runs an agent in this session\n")
-  members <- names(x)
-  shown <- utils::head(members, 8L)
-  more <- if (length(members) > length(shown)) ", ..."
-  cat("members: peter$<tab> (", paste(shown, collapse = ", "), more, ")\n", sep = "")
+  cat("members: peter$<tab> (read, edit, write, grep, find, ls, ... when the tools are loaded)\n")
   invisible(x)
 }
 
@@ -65,11 +63,26 @@ print.gptr_gateway <- function(x, ...) {
 print.gptr_ns <- function(x, ...) {
   path <- unclass(x)$path
   members <- names(x)
-  cat("<peter namespace peter$", paste(path, collapse = "$"), ": ", length(members), " member",
-    if (length(members) != 1L) "s", ">\n", sep = "")
-  for (name in members) cat(attr(member_node(c(path, name)), "signature"), "\n", sep = "")
+  cat("<peter namespace peter$", paste(path, collapse = "$"), ": ", length(members), " members>\n", sep = "")
+  lines <- vapply(members, function(name) attr(member_node(c(path, name)), "signature"), "", USE.NAMES = FALSE)
+  shown <- lines_in_budget(lines, print_budget())
+  writeLines(lines[seq_len(shown)])
+  if (shown < length(lines)) cat("(+ ", length(lines) - shown, " more: names(x))\n", sep = "")
   invisible(x)
 }
+
+# A member is a function, and nothing is below it.
+#' @export
+`$.gptr_member` <- function(x, name) member_node(c(strsplit(attr(x, "tool"), "/", fixed = TRUE)[[1L]], name))
+
+#' @export
+`[[.gptr_member` <- function(x, i, ...) member_node(c(strsplit(attr(x, "tool"), "/", fixed = TRUE)[[1L]], i))
+
+#' @export
+`$<-.gptr_member` <- function(x, name, value) readonly_member(paste(c(attr(x, "tool"), name), collapse = "$"))
+
+#' @export
+`[[<-.gptr_member` <- function(x, i, value) readonly_member(paste(c(attr(x, "tool"), i), collapse = "$"))
 
 #' @export
 print.gptr_member <- function(x, ...) {
@@ -93,7 +106,7 @@ member_node <- function(path) {
   ready()
   found <- resolve_member(path)
   if (identical(found$type, "member")) return(member_function(path, found))
-  node <- list(path = path)
+  node <- list(path = path, kind = "plugin")
   class(node) <- "gptr_ns"
   node
 }
@@ -158,7 +171,8 @@ member_caller <- function(path, label, shape) {
     if (length(lacking)) abort_missing(member, lacking[[1L]])
     # NULL counts as given.
     args <- mget(given, envir = frame, inherits = FALSE)
-    call_member(path, if (has_dots) c(args, eval(dots, frame)) else args)
+    value <- call_member(path, if (has_dots) c(args, eval(dots, frame)) else args)
+    if (identical(path, "write") || identical(path, "plot")) invisible(value) else value
   }
 }
 
@@ -199,6 +213,13 @@ execute_as_function <- function(spec, args, key) {
 
 # A call from a tool body, a hook or code that the model wrote: a task of its own, through hooks and policies.
 call_member_in_run <- function(path, args, session, frame) {
+  call_in_run(session, frame, args, function(ptr, id) {
+    .Call(wrap__task_member, ptr, path, for_engine(args), id, frame$call, isTRUE(frame$model_code))
+  })
+}
+
+# Drives the task of a nested call. Arguments and value stay in R under a number of their own.
+call_in_run <- function(session, frame, args, task_of) {
   data <- session_data(session)
   id <- paste0("m", the$member_calls <- (the$member_calls %||% 0L) + 1L)
   data$member_args[[id]] <- args
@@ -206,30 +227,55 @@ call_member_in_run <- function(path, args, session, frame) {
     data$member_args[[id]] <- NULL
     data$member_values[[id]] <- NULL
   })
-  task <- engine(.Call(wrap__task_member, data$ptr, path, for_engine(args), id, frame$call, frame$model_code))
-  result <- drive(task)
+  result <- drive(engine(task_of(data$ptr, id)))
   if (result$interrupted) resignal_interrupt()
   outcome <- engine(result$value)
+  for (block in outcome$images) attach_image(block)
   kept <- data$member_values[[id]]
   if (is.null(kept)) outcome$text else kept$value
 }
 
-host_args <- function(id) {
-  frame <- current_frame()
-  session_data(live_session(frame$session))$member_args[[id]]
+stored_args <- function(id) session_data(live_session(current_frame()$session))$member_args[[id]]
+
+# The arguments of a nested call, with what hooks and policies made of them.
+host_args <- function(step) {
+  args <- stored_args(step$host_args)
+  for (name in unlist(step$dropped)) args[[name]] <- NULL
+  for (name in names(step$changed)) {
+    args[name] <- list(as_argument(step$changed[[name]], args[[name]]))
+  }
+  args
+}
+
+# JSON has no vectors: a list of scalars that takes the place of one is one.
+as_argument <- function(value, before) {
+  scalar <- is.list(value) && is.null(names(value)) && length(value) &&
+    all(lengths(value) == 1L) && all(vapply(value, is.atomic, NA))
+  if (scalar && !is.list(before)) unlist(value) else value
+}
+
+# The input of a nested call as `execute` gets it; what the engine knows only a description of is the object itself.
+host_input <- function(step) {
+  input <- step$args[[1L]]
+  for (name in names(input)) {
+    if (is.list(input[[name]]) && identical(input[[name]][["$r"]], step$host_args)) {
+      input[name] <- list(stored_args(step$host_args)[[name]])
+    }
+  }
+  input
 }
 
 # Keeps a member's value in R; the engine gets a short description.
-keep_member_value <- function(value, id) {
+keep_member_value <- function(value, step) {
   data <- session_data(live_session(current_frame()$session))
-  data$member_values[[id]] <- list(value = value)
-  list(type = "value", value = list(summary = value_summary(value)))
+  data$member_values[[step$host_args]] <- list(value = value)
+  list(type = "value", value = list(summary = value_summary(value, current_frame()$tool)))
 }
 
-value_summary <- function(value) {
+value_summary <- function(value, name) {
   if (is.null(value)) return("no value")
-  if (is.data.frame(value)) return(paste(nrow(value), "rows"))
-  paste(class(value)[[1L]], "length", length(value))
+  if (is.data.frame(value)) return(paste0(name, ": ", nrow(value), " rows"))
+  paste(class(value)[[1L]], "length", plain_length(value))
 }
 
 # ---- built-in members -----------------------------------------------------------------------------------------------
@@ -239,7 +285,9 @@ member_specs <- function() {
     gptr_tool(name, description, parameters = parameters, fun = fun, exposure = "r", record = FALSE,
       annotations = list(read_only = TRUE))
   }
-  schema <- function(required, ...) list(type = "object", required = I(required), properties = list(...))
+  schema <- function(required, ...) {
+    list(type = "object", required = I(as.character(required)), properties = list(...))
+  }
   text <- list(type = "string")
   whole <- list(type = "integer")
   list(
@@ -250,6 +298,8 @@ member_specs <- function() {
     member("describe", "Describe an R object within a token budget.",
       function(x, budget = 150L) gptr_describe(x, budget),
       schema("x", x = structure(list(), names = character()), budget = whole)),
+    member("plot", "Attach a plot of this session to the result of the running code.", member_plot,
+      schema(NULL, which = whole, width = whole, height = whole)),
     member("out", "Read the full text of a result that was cut.", member_out,
       schema("id", id = text, stream = list(type = "string", enum = list("stdout", "stderr")),
         lines = list(type = "array", items = whole)))
@@ -260,9 +310,15 @@ member_help <- function(name, package = NULL, budget = 800L) {
   check_string(name, "name")
   if (!is.null(package)) check_string(package, "package")
   check_count(budget, "budget", min = 20)
-  lines <- if (is.null(package)) engine(.Call(wrap__member_help, name, budget, frame_session_id()))
+  lines <- if (is.null(package)) help_on_member(enc2utf8(name), budget)
   if (is.null(lines)) lines <- engine(.Call(wrap__cut_help, topic_help(name, package), budget))
   structure(as.character(unlist(lines)), class = c("gptr_text", "character"))
+}
+
+# NULL when there is no such member. The code of one that is only promised runs first.
+help_on_member <- function(name, budget) {
+  find_record("tool", name, frame_session_id())
+  engine(.Call(wrap__member_help, name, budget, frame_session_id()))
 }
 
 # An R help page as lines of text.
@@ -292,20 +348,57 @@ fetch_page <- function(path) {
 member_search <- function(words, limit = 8L) {
   check_string(words, "words")
   check_count(limit, "limit", min = 1)
-  rows <- engine(.Call(wrap__member_search, words, limit, frame_session_id()))
+  rows <- engine(.Call(wrap__member_search, enc2utf8(words), limit, source_docs(), frame_session_id()))
   rows_frame(rows, list(name = "", kind = "", signature = "", score = 0))
+}
+
+# The documents of all search sources. One that fails is left out, with a diagnostic.
+source_docs <- function() {
+  session <- frame_session_id()
+  for (load in engine(.Call(wrap__registry_pending, "search_source", session))) activate_load(load)
+  docs <- lapply(engine(.Call(wrap__registry_preferred, "search_source", session)), function(place) {
+    spec <- spec_home(place$home)[[place$id]]
+    failed <- "left by a jump to the top level"
+    found <- withRestarts(
+      tryCatch(read_docs(spec$docs(new_ctx())), error = function(e) {
+        failed <<- one_message(e)
+        NULL
+      }),
+      abort = function(...) NULL
+    )
+    if (is.null(found)) {
+      message <- paste0(spec$name, ": ", failed)
+      engine(.Call(wrap__registry_diagnose, "builtin:tools", "search_source", "internal", message))
+    }
+    found
+  })
+  columns <- c(id = "id", kind = "kind", text = "text")
+  lapply(columns, function(name) as.character(unlist(lapply(docs, `[[`, name))))
+}
+
+read_docs <- function(docs) {
+  if (!is.data.frame(docs) || !all(c("id", "text", "kind") %in% names(docs))) {
+    stop("docs() must return a data frame with the columns id, text and kind", call. = FALSE)
+  }
+  docs <- lapply(docs[c("id", "text", "kind")], function(column) enc2utf8(as.character(column)))
+  texts <- unlist(docs)
+  if (anyNA(texts) || !all(validUTF8(texts))) stop("docs() returned NA or text that is not valid", call. = FALSE)
+  docs
 }
 
 member_out <- function(id, stream = c("stdout", "stderr"), lines = NULL) {
   check_string(id, "id")
+  stream <- check_choice(stream, streams, "stream")
+  if (!is.null(lines)) check_line_numbers(lines)
+  kept <- stream_lines(id, stream, lines)
+  if (!is.null(kept)) return(structure(kept, class = c("gptr_text", "character")))
   text <- engine(.Call(wrap__kept_output, id, frame_session_id()))
   if (is.null(text)) gptr_abort("invalid_argument", paste0("No output is kept under the id '", id, "'."), arg = "id")
   all <- strsplit(text, "\n", fixed = TRUE)[[1L]]
-  if (!is.null(lines)) {
-    if (!is.numeric(lines) || anyNA(lines)) {
-      gptr_abort("invalid_argument", "`lines` must be line numbers.", arg = "lines", expected = "line numbers")
-    }
-    all <- all[lines[lines >= 1 & lines <= length(all)]]
-  }
+  if (!is.null(lines)) all <- all[lines[lines >= 1 & lines <= length(all)]]
   structure(all, class = c("gptr_text", "character"))
+}
+
+check_line_numbers <- function(lines) {
+  check_that(is.numeric(lines) && !anyNA(lines), lines, "lines", "line numbers")
 }

@@ -10,13 +10,14 @@
 #' `peter$name` and `peter$namespace$name` are the registered tools as R functions, see [gptr_register()].
 #' `peter$help("name")` shows the arguments of a member, `peter$search("words")` finds members and deferred tools,
 #' `peter$describe(x)` is [gptr_describe()], `peter$out("id")` the full text of a result that was cut.
+#' `peter$plot(k)` is for the agent's code: it attaches plot `k` of the session to the result of the code that runs.
 #'
 #' @section Modes:
 #' R code that the model wrote is analysed, without being run, and gets a level: 0 read-only, 1 local (it binds names),
 #' 2 mutating, 3 dangerous, 4 critical.
 #' * `plan`: only what is known to be read-only runs, in a scratch environment that is dropped.
 #' * `manual`: level 0 runs, everything else is asked.
-#' * `edits`: as `manual`; tools that write files of the project run without a question (there are none yet).
+#' * `edits`: as `manual`; `write` and `edit` run without a question inside the project (see [peter_files]).
 #' * `auto`: level 4 and what changes gptr's own guards are asked, everything else runs.
 #'
 #' Where a question is needed and nobody is present (see the option `gptr.interactive`), the run ends with
@@ -27,27 +28,33 @@
 #'   `gptr.model`, else the first registered provider with a model.
 #' @param mode `plan`, `manual`, `edits` or `auto`, bare or quoted: what runs without asking. Default: option
 #'   `gptr.mode`, else `"manual"`; a continued session keeps its mode.
-#' @param skills,plugins,agents,parallel,budget,.stdin Not available yet; must be left at their defaults.
+#' @param skills,plugins,agents,.stdin Not available yet; must be left at their defaults.
+#' @param parallel Whole number, 1 or more: the one list among the context objects is fanned out, a child session an element,
+#'   as `lapply()` would see it, so many at a time. The value is a session of kind `"fanout"`, see [gptr_parallel()].
+#' @param budget Named list of what the call, with all sessions it starts, may use: `tokens` (default 2,000,000), `cost`
+#'   (USD, default 5), `turns` (model requests); `NULL` lifts a bound. Over it the run ends with `gptr_error_budget`.
 #' @param extensions Factories, paths of extension files, or a list of them: for this session only.
 #' @param tools Tool specs (see [gptr_tool()]) or a list of them: for this session only.
 #' @param prompt The prompt as a string; positional strings are context then.
 #' @param envir Environment that the agent's code is evaluated in. Default: the session's own, else the caller's.
 #' @param .opts Named list of options: `max_turns` (model requests of a run), `preset`, `system`, `interpolate`,
-#'   `context` (`"summary"` or `"none"`), `thinking`.
+#'   `context` (`"summary"` or `"none"`), `thinking`, `timeout` (seconds for the code of one call of the tool `r` when
+#'   nobody is present).
 #' @param .run `FALSE` builds the session with its prompt queued; [gptr_step()] runs it.
 #' @return The session, of class `gptr_session`, a handle with reference semantics; invisibly when the answer was shown
 #'   while it came (at the console) or with `.run = FALSE`. It is read with `$`:
 #'   * `text`: the last answer (string, `NA` before there is one); `value`: what [gptr_return()] handed over, or `NULL`;
-#'   * `status`: `"idle"`, `"running"`, `"waiting"`, or how the last run ended: `"blocked"`, `"max_turns"`, `"error"`,
-#'     `"aborted"`; `reason`: why it did not end well (string or `NA`);
+#'   * `status`: `"idle"`, `"running"`, `"waiting"`, or how the last run ended: `"blocked"`, `"budget"`, `"max_turns"`,
+#'     `"error"`, `"aborted"`; `reason`: why it did not end well (string or `NA`);
 #'   * `messages`: the list of all messages; `history`: a data frame with a row a message (`turn`, `role`, `preview`,
 #'     `tools`, `tokens`); `turns`: the number of prompts (integer);
 #'   * `usage`: a data frame with a row a request; `cost`: USD, `NA` when unknown;
-#'   * `model`, `mode`, `id`, `kind` (strings), `envir`, `children` (sessions that its code started); `file` (`NA`).
+#'   * `model`, `mode`, `id`, `kind` (strings), `envir`, `children` (sessions that its code started), `ext` (a named
+#'     list of the environments that extensions keep for the session, their `ctx$state()`); `file` (`NA`).
 #' @section Conditions: `gptr_error_invalid_argument` (field `arg`) for arguments, `gptr_error_unknown_model`,
 #'   `gptr_error_no_key`, `gptr_error_extension`; after a run that failed the condition of the failure, with the
 #'   session in its field `session`: `gptr_error_provider` and its children, `gptr_error_permission`,
-#'   `gptr_error_max_turns`.
+#'   `gptr_error_max_turns`, `gptr_error_budget`.
 #' @seealso [gptr_fake_provider()] and [gptr_provider()] for models, [gptr_conditions], [gptr_events],
 #'   `vignette("extending-gptr")`, and the options in [gptr-package].
 #' @examples
@@ -67,7 +74,7 @@ peter <- function(..., model = NULL, mode = NULL, skills = NULL, plugins = NULL,
                   .opts = list(), .run = TRUE, .stdin = FALSE) {
   check_flag(.run, ".run")
   if (is_captured(sys.call())) .run <- FALSE
-  refuse_later(list(skills = skills, plugins = plugins, agents = agents, parallel = parallel, budget = budget))
+  refuse_later(list(skills = skills, plugins = plugins, agents = agents))
   exprs <- as.list(substitute(list(...)))[-1L]
   call <- read_dots(exprs, function(i) ...elt(i), names(exprs) %||% rep("", length(exprs)), prompt)
   call["mode"] <- list(bare_choice(substitute(mode), function() mode, "mode", modes()))
@@ -75,10 +82,12 @@ peter <- function(..., model = NULL, mode = NULL, skills = NULL, plugins = NULL,
   call$extensions <- as_list_of(extensions)
   call$tools <- check_tools(as_list_of(tools))
   call$opts <- check_opts(.opts)
+  call$opts$budget <- check_budget(budget)
   call["envir"] <- list(if (missing(envir)) NULL else check_environment(envir))
   call$caller <- parent.frame()
   if (is.null(call$prompt)) no_console()
   call$prompt <- interpolate(call, call$envir %||% call$caller)
+  if (!is.null(parallel)) return(fan_out(call, check_count(parallel, "parallel", min = 1), .run))
   begin(call, run = .run)
 }
 
@@ -233,12 +242,12 @@ as_list_of <- function(x) {
   if (is.null(x)) list() else if (is.list(x) && !inherits(x, "gptr_spec")) x else list(x)
 }
 
-check_tools <- function(tools) {
+check_tools <- function(tools, arg = "tools") {
   for (tool in tools) {
     if (!inherits(tool, "gptr_tool")) {
       gptr_abort("invalid_argument", paste0(
-        "`tools` must be a tool spec or a list of them (see gptr_tool()), not ", describe_argument(tool), "."
-      ), arg = "tools", expected = "a tool spec or a list of them")
+        "`", arg, "` must be a tool spec or a list of them (see gptr_tool()), not ", describe_argument(tool), "."
+      ), arg = arg, expected = "a tool spec or a list of them")
     }
   }
   tools
@@ -254,7 +263,7 @@ check_environment <- function(envir) {
 
 check_opts <- function(opts) {
   check_named_list(opts, ".opts", unique = TRUE)
-  known <- c("max_turns", "preset", "system", "interpolate", "context", "thinking")
+  known <- c("max_turns", "preset", "system", "interpolate", "context", "thinking", "timeout")
   for (name in names(opts)) {
     if (!(name %in% known)) {
       gptr_abort("invalid_argument", paste0("`.opts$", name, "` is not an option of peter(). It takes: ",
@@ -262,10 +271,26 @@ check_opts <- function(opts) {
     }
   }
   if (!is.null(opts$max_turns)) check_count(opts$max_turns, ".opts$max_turns", min = 1)
+  if (!is.null(opts$timeout)) check_number(opts$timeout, ".opts$timeout", min = 0.001)
   if (!is.null(opts$interpolate)) check_flag(opts$interpolate, ".opts$interpolate")
   if (!is.null(opts$context)) check_choice(opts$context, c("summary", "none"), ".opts$context")
   for (name in c("preset", "thinking")) if (!is.null(opts[[name]])) check_string(opts[[name]], paste0(".opts$", name))
   opts
+}
+
+# `NULL` lifts a bound: it stays in the list.
+check_budget <- function(budget) {
+  if (is.null(budget)) return(NULL)
+  check_named_list(budget, "budget", unique = TRUE)
+  known <- c("tokens", "cost", "turns")
+  for (name in names(budget)) {
+    limit <- budget[[name]]
+    if (!(name %in% known) || !(is.null(limit) || (is_finite_number(limit) && limit >= 0))) {
+      gptr_abort("invalid_argument", paste0("`budget$", name, "` must be one of tokens, cost and turns, NULL or a number of ",
+        "at least 0."), arg = "budget", expected = "a named list of tokens, cost and turns, each NULL or at least 0")
+    }
+  }
+  budget
 }
 
 # ---- from call to run -----------------------------------------------------------------------------------------------
@@ -281,6 +306,7 @@ begin <- function(call, run) {
   if (is.null(session)) session <- first_session(call, home, frame)
   data <- session_data(session)
   data$home <- home
+  data$eval$timeout <- call$opts$timeout
   tryCatch(
     {
       for (tool in call$tools) add_session_record(session, tool)

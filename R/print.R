@@ -187,10 +187,17 @@ lines_cut <- function(x) {
   paste0("Lines ", first, "-", last, " of ", attr(x, "total"), ", offset=", last + 1L, " to go on")
 }
 
-# Tokens that one printed value may take.
+# Tokens that one printed value may take; in code of the model at most a part of what its result has left.
 print_budget <- function() {
-  getOption("gptr.helper_output_tokens", 1500L)
+  set <- getOption("gptr.helper_output_tokens", 1500L)
+  run <- current_evaluation()
+  if (is.null(run$con)) return(set)
+  left <- run$tokens - seek(run$con) / characters_a_token
+  max(smallest_print, min(set, share_of_result * left))
 }
+
+share_of_result <- 0.6
+smallest_print <- 20
 
 # As measured on printed R output; other characters than ASCII cost about a token each.
 characters_a_token <- 2.13

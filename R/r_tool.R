@@ -11,7 +11,7 @@ r_tool_spec <- function() {
       properties = list(
         code = list(type = "string", description = "R code: one or more top-level expressions."),
         timeout = list(type = "number", exclusiveMinimum = 0,
-          description = "Seconds until the evaluation is stopped, when nobody is present."))),
+          description = "Seconds until the evaluation is stopped; it counts only when nobody is present."))),
     exposure = "direct",
     execution = "sequential",
     snippet = "evaluate R code in the user's live session",
@@ -20,9 +20,8 @@ r_tool_spec <- function() {
       "Objects you make stay in the user's session: choose clear names, remove what was temporary."),
     annotations = list(read_only = FALSE, destructive = TRUE, idempotent = FALSE, open_world = TRUE),
     execute = function(input, ctx) {
-      timeout <- if (is.null(input$timeout)) Inf else input$timeout
-      result <- eval_code(input$code, ctx$envir, ctx$eval_state, timeout)
-      result[c("text", "is_error", "details")]
+      result <- eval_code(input$code, ctx$envir, ctx$eval_state, r_timeout(input, ctx$eval_state), ctx$output_room())
+      result[c("text", "images", "is_error", "details")]
     })
 }
 
@@ -32,7 +31,8 @@ r_tool_description <- paste(
   "after another until the first error; what ran before it stays. Visible values are printed as at",
   "the console; output, messages and warnings come back in order, then the error with its",
   "traceback, then changes: `+ x` new, `~ x` modified, `- x` removed. Long output is cut in the",
-  "middle; the full text stays available. The functions of `peter$` can be called in the code.",
+  "middle; the full text stays available. The first plots come back as images, peter$plot(k) shows",
+  "the others, so draw them as at the console and open no device. The functions of `peter$` can be called in the code.",
   "Random numbers come from a stream of your own; set.seed() does not touch the user's.",
   "Code that would end, pause or hang the session (q(), browser(), readline(), menu() and the",
   "like) is refused before it runs. Hand an object back as the result of the task with",
@@ -44,10 +44,19 @@ r_tool <- function() {
   evaluate <- spec$execute
   spec$execute <- function(input, ctx) {
     if (!identical(ctx$mode(), "plan")) return(evaluate(input, ctx))
-    evaluate(input, list(envir = new.env(parent = ctx$envir), eval_state = ctx$eval_state))
+    scratch <- list(
+      envir = new.env(parent = ctx$envir), eval_state = ctx$eval_state, output_room = ctx$output_room)
+    evaluate(input, scratch)
   }
   spec$risk <- function(input, ctx) code_risk_facts(input$code, ctx$envir)
   do.call(gptr_tool, spec)
+}
+
+# Seconds that code may take: a person who is present stops it themselves. `state$timeout` comes from the call of peter().
+r_timeout <- function(input, state) {
+  if (person_present()) return(Inf)
+  seconds <- input[["timeout"]] %||% state$timeout %||% getOption("gptr.r_timeout", 3600)
+  if (is_finite_number(seconds) && seconds > 0) seconds else 3600
 }
 
 # What the engine needs to know of code before it runs: the facts of its text, and which of the names in it are bound

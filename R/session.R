@@ -8,8 +8,8 @@ new_session <- function(home, args) {
   data$id <- made$id
   data$home <- home
   data$specs <- new.env(parent = emptyenv())
-  data$values <- new.env(parent = emptyenv())
   data$eval <- new.env(parent = emptyenv())
+  data$ext <- list()
   data$children <- list()
   data$task <- NULL
   session <- new.env(parent = emptyenv())
@@ -41,7 +41,7 @@ session_get <- function(s, field) engine(.Call(wrap__session_get, session_data(s
 
 session_accessors <- c(
   "text", "value", "usage", "cost", "history", "messages", "model", "mode", "status", "reason", "id", "kind", "file",
-  "turns", "envir", "children"
+  "turns", "envir", "children", "ext"
 )
 
 #' @export
@@ -59,6 +59,7 @@ session_accessors <- c(
     envir = data$home,
     value = data$eval$value$value,
     children = live_children(x),
+    ext = data$ext,
     {
       child <- live_children(x)[[name, exact = TRUE]]
       if (is.null(child)) unknown_accessor(x, name)

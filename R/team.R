@@ -88,3 +88,32 @@ team_history <- function(children) {
   })
   do.call(rbind, rows)
 }
+
+# ---- fan-out --------------------------------------------------------------------------------------------------------
+
+# One child for each element of the one list in the context, `n` requests at a time.
+fan_out <- function(call, n, run) {
+  lists <- which(vapply(call$context, function(item) is.list(item$value), NA))
+  if (length(lists) != 1L || !is.null(call$session)) {
+    gptr_abort("invalid_argument", paste0("`parallel` needs a new session and exactly one list or data frame in the ",
+      "context, not ", length(lists), "."), arg = "parallel", expected = "one list to fan out")
+  }
+  split <- call$context[[lists]]
+  elements <- as.list(split$value)
+  children <- lapply(seq_along(elements), function(i) {
+    item <- list(name = element_label(split$name, names(elements), i), value = elements[[i]])
+    child <- call
+    child$context <- append(call$context[-lists], list(item), lists - 1L)
+    begin(child, run = FALSE)
+  })
+  names(children) <- child_names(names(elements) %||% rep("", length(elements)))
+  team <- new_team(children, "fanout")
+  share_lane(children, n)
+  if (is.null(current_frame())) the$last <- team
+  if (run) drive_sessions(children)
+  if (run) team else invisible(team)
+}
+
+element_label <- function(name, names, i) {
+  if (!is.null(names) && nzchar(names[[i]])) paste0(name, "$", names[[i]]) else paste0(name, "[[", i, "]]")
+}

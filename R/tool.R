@@ -8,7 +8,8 @@
 #' shows of the value. With `exposure = "r"` and only `execute`, `fun` has the properties of the schema as
 #' arguments, required ones first.
 #'
-#' In this version calls run one after another, whatever `execution` says.
+#' Bodies in R run one after another, whatever `execution` says. Of the package's own tools, neighbouring calls of
+#' those that only read run at once.
 #'
 #' @param name String of letters, digits, `_` and `-`, 1 to 64 characters.
 #' @param description String. What the tool does, for the model.
@@ -31,8 +32,8 @@
 #' @param signature String or `NULL` (default). Shown in place of the signature that the schema gives.
 #' @param output_tokens Whole number of tokens, or `NULL` (default: option `gptr.r_output_tokens`, 4000). Longer
 #'   results are cut; the whole can be read with `peter$out()`.
-#' @param record `TRUE` (default) or `FALSE`. Whether nested calls are to be noted in the outer call's details; nothing
-#'   reads it in this version.
+#' @param record `TRUE` (default) or `FALSE`. Whether nested calls are noted in the details of the call around them
+#'   (`details$nested`).
 #' @param available `function(ctx)` or `NULL` (default). When it returns `FALSE` as a session starts, a direct tool
 #'   is not declared to it.
 #' @param annotations Named list, empty by default: `read_only`, `destructive`, `idempotent`, `open_world`,

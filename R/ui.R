@@ -13,6 +13,16 @@ person_present <- function() {
   if (is.logical(set) && length(set) == 1L && !is.na(set)) set else interactive()
 }
 
+# The `ui` record that asks in place of the console: the first by precedence that has somebody to ask.
+ui_in_use <- function() {
+  for (load in engine(.Call(wrap__registry_pending, "ui", frame_session_id()))) activate_load(load)
+  for (place in engine(.Call(wrap__registry_preferred, "ui", frame_session_id()))) {
+    spec <- spec_home(place$home)[[place$id]]
+    if (isTRUE(tryCatch(spec$has_ui(), error = function(e) FALSE))) return(spec)
+  }
+  NULL
+}
+
 # Shows one event of a run: text as it comes, a line for each tool, notices.
 ui_show <- function(event) {
   level <- verbosity()
@@ -21,10 +31,16 @@ ui_show <- function(event) {
     text = ui_text(event$text),
     tool = ui_line(paste0("> ", printable(event$gloss))),
     tool_update = ui_line(paste0("  ", printable(event$text))),
-    notice = ui_line(printable(event$text)),
-    retry = ui_line(printable(event$text))
+    notice = ,
+    retry = ui_notice(event$text)
   )
   invisible(NULL)
+}
+
+ui_notice <- function(text) {
+  ui <- ui_in_use()
+  if (is.null(ui)) return(ui_line(printable(text)))
+  tryCatch(ui$notify(text), error = function(e) ui_line(printable(text)))
 }
 
 ui_text <- function(text) {
@@ -63,8 +79,8 @@ printable <- function(text) {
 answer_question <- function(question) {
   ui_end()
   left <- "abort"
-  answer <- tryCatch({
-    value <- allowInterrupts(ask_permission(question))
+  answer <- withRestarts(tryCatch({
+    value <- allowInterrupts(ask_for_permission(question))
     left <- "value"
     value
   }, interrupt = function(e) {
@@ -73,10 +89,15 @@ answer_question <- function(question) {
   }, error = function(e) {
     left <<- "condition"
     e
-  })
+  }), abort = function(...) NULL)
   if (left == "value") return(list(type = "value", value = answer))
   if (left == "condition") return(list(type = "condition", class = class(answer), message = one_message(answer)))
   list(type = left)
+}
+
+ask_for_permission <- function(question) {
+  ui <- ui_in_use()
+  if (is.null(ui)) ask_permission(question) else ui$permission(question)
 }
 
 ask_permission <- function(question) {
@@ -85,7 +106,7 @@ ask_permission <- function(question) {
   if (length(lines) > 1L) cat("  (+", length(lines) - 1L, " more lines)", sep = "")
   cat("\n     ", printable(question$reason), "\n", sep = "")
   for (i in 1:5) {
-    said <- trimws(readline("  allow? [y]es / [n]o / [?]: "))
+    said <- trimws(ask_line("  allow? [y]es / [n]o / [?]: "))
     if (said %in% c("y", "yes")) return(list(decision = "allow"))
     if (said == "?") cat(printable(question$summary), "\n", sep = "")
     if (said %in% c("n", "no")) return(list(decision = "deny"))
@@ -105,8 +126,11 @@ collect_settings <- function(opts = list()) {
     first_byte_timeout = getOption("gptr.first_byte_timeout", 120),
     idle_timeout = getOption("gptr.idle_timeout", 90),
     hook_timeout = getOption("gptr.hook_timeout", 10),
-    max_active = max_active_option(),
+    max_active = max_active_option(), budget = opts$budget,
     output_tokens = getOption("gptr.r_output_tokens", 4000L),
+    out_keep = getOption("gptr.out_keep", 20L),
+    compact_at = getOption("gptr.compact_at", 200000),
+    spill_folder = enc2utf8(tempdir()),
     deny_when_alone = identical(getOption("gptr.noninteractive_ask", "stop"), "deny"),
     critical_guard = !identical(getOption("gptr.critical_guard"), FALSE),
     unsafe_no_permissions = isTRUE(getOption("gptr.unsafe_no_permissions"))

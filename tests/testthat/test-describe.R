@@ -110,3 +110,28 @@ test_that("packages can describe their classes", {
     envir = asNamespace("gptr"))
   expect_identical(gptr::gptr_describe(structure(list(), class = "gptr_test_class")), "two wells")
 })
+
+test_that("time series, tables, times and marked vectors tell of their values", {
+  series <- gptr::gptr_describe(ts(1:24, start = 2000, frequency = 12))
+  expect_identical(series[2:3], c("  min 1, median 12.5, max 24; no NA", "  from 2000 to 2002, frequency 12"))
+  expect_match(gptr::gptr_describe(table(mtcars$cyl, mtcars$gear))[2L], "min 0")
+  expect_match(gptr::gptr_describe(I(1:3))[2L], "min 1")
+  times <- gptr::gptr_describe(as.POSIXct("2024-01-01", tz = "UTC") + 1:2)
+  expect_identical(times[3L], "  values: 2024-01-01 00:00:01, 2024-01-01 00:00:02")
+})
+
+test_that("a method of another package is used, at the console and for the model", {
+  registerS3method("gptr_describe", "gptr_test_class", function(x, budget = 150L, ...) c("<own>", "  second line"),
+    envir = asNamespace("gptr"))
+  x <- structure(list(1), class = "gptr_test_class")
+  expect_identical(gptr::gptr_describe(x), c("<own>", "  second line"))
+  expect_identical(gptr::peter$describe(x), c("<own>", "  second line"))
+})
+
+test_that("a class whose own methods fail, and a huge list, are described", {
+  registerS3method("length", "gptr_test_bad", function(x) stop("no length"))
+  expect_match(gptr::gptr_describe(structure(list(1), class = "gptr_test_bad"))[1L], "^<gptr_test_bad> length 1, ")
+  lines <- gptr::gptr_describe(as.list(1:1e5), 50)
+  expect_match(lines[1L], "^<list> length 100000, ~")
+  expect_match(lines[2L], "[.]{3} [(][+][0-9]+[)]$")
+})

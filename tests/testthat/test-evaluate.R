@@ -342,7 +342,7 @@ test_that("wrong arguments are refused", {
 
 test_that("the tool r evaluates in the home of its context", {
   spec <- gptr:::r_tool_spec()
-  ctx <- list(envir = new.env(), eval_state = new.env())
+  ctx <- list(envir = new.env(), eval_state = new.env(), output_room = function() 4000)
   result <- spec$execute(list(code = "x <- 2; x"), ctx)
   expect_identical(result$text, "[1] 2\n+ x <numeric length 1>")
   expect_false(result$is_error)

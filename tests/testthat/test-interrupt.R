@@ -10,7 +10,8 @@ interrupt_child <- function(lines, env = character(), signals = 1L) {
   file.create(marks)
   writeLines(c(
     "library(gptr)", "options(gptr.max_attempts = 1)",
-    paste0("mark <- function(...) cat(paste(...), '\\n', sep = '', file = ", deparse(marks), ", append = TRUE)"),
+    paste("marks <-", deparse(marks)),
+    "mark <- function(...) cat(paste(...), '\\n', sep = '', file = marks, append = TRUE)",
     "session <- NULL", "fake <- function(...) gptr_fake_provider(list(...))",
     "calls_t <- fake(list(tool = 't', input = list()), 'again')",
     "plain_tool <- function(name, body) gptr_tool(name, 'd', parameters = list(type = 'object'), execute = body)",
@@ -195,4 +196,93 @@ test_that("nobody catches it: the script ends, and R leaves in good order", {
   ))
   expect_null(child$went_on)
   expect_identical(child$alive, "FALSE")
+})
+
+# A command that says that it runs, and waits in a child of its own; and a look for what is left of both.
+sleeper <- "call <- function() peter$sh(paste0('echo ready >> ', marks, '; sleep 98761 & sleep 98762'))"
+left_over <- "mark('left', sum(grepl('sleep 9876[12]$', system('ps -eo args', intern = TRUE))))"
+
+test_that("while a command of the person's runs: it is ended with its children", {
+  child <- interrupt_child(c(sleeper, "interrupted(call)", left_over, "mark('again', peter$sh('echo fine')$stdout)"))
+  expect_identical(child$came, "interrupt", info = child$error)
+  expect_identical(child$left, "0")
+  expect_identical(child$again, "fine")
+  expect_identical(child$frames, "0")
+  expect_lt(as.numeric(child$took), 2)
+})
+
+test_that("while a command of the model's code runs", {
+  child <- interrupt_child(c(sleeper, "m <- fake(list(tool = 'r', input = list(code = 'call()')), 'again')",
+    "interrupted(function() peter(prompt = 'go', model = m, mode = 'auto', envir = globalenv()))", left_over,
+    "second('go on')"))
+  expect_interrupted(child, second = "idle again")
+  expect_identical(child$left, "0")
+})
+
+test_that("while a page is fetched", {
+  testthat::skip_if_not_installed("processx")
+  child <- interrupt_child(c(
+    "options(gptr.fetch_private = TRUE)",
+    "server <- serverSocket(0 + (port <- 20000L + Sys.getpid() %% 20000L))",
+    "m <- fake(list(tool = 'web_fetch', input = list(url = paste0('http://127.0.0.1:', port, '/'))), 'again')",
+    "invisible(gptr_register(gptr_hook('tool_call', function(event, ctx) { mark('ready'); NULL })))",
+    "interrupted(function() peter(prompt = 'go', model = m, mode = 'auto', envir = new.env()))", "second('go on')"))
+  expect_interrupted(child, second = "idle again")
+})
+
+# A file whose reading takes minutes and whose making takes nothing: its end lies behind a hole.
+long_file <- function(env = parent.frame()) {
+  path <- withr::local_tempfile(.local_envir = env)
+  con <- file(path, "wb")
+  writeBin(as.raw(rep(97L, 2^17)), con)
+  seek(con, 4e11, rw = "write")
+  writeBin(as.raw(97L), con)
+  close(con)
+  if (file.size(path) < 4e11) testthat::skip("the file system has no files with holes")
+  path
+}
+
+test_that("in the body of a native tool", {
+  path <- long_file()
+  child <- interrupt_child(c(
+    "invisible(gptr_register(gptr_hook('tool_call', function(event, ctx) { mark('ready'); NULL })))",
+    paste0("model <- fake(list(tool = 'read', input = list(path = ", deparse(path), ")), 'again')"),
+    "interrupted(function() peter('x', model = model, envir = new.env(), mode = 'auto'))",
+    "mark('text', session$messages[[3]]$content[[1]]$text)", "second('go on', mode = 'auto')"
+  ))
+  expect_interrupted(child)
+  expect_match(child$text, "^Interrupted after ")
+})
+
+test_that("in native tools that run side by side", {
+  path <- long_file()
+  child <- interrupt_child(c(
+    "n <- 0",
+    "invisible(gptr_register(gptr_hook('tool_call', function(event, ctx) { n <<- n + 1; if (n == 2) mark('ready'); NULL })))",
+    paste0("call <- list(name = 'read', input = list(path = ", deparse(path), "))"),
+    "model <- fake(list(tools = list(call, call)), 'again')",
+    "interrupted(function() peter('x', model = model, envir = new.env(), mode = 'auto'))",
+    "second('go on', mode = 'auto')"
+  ))
+  expect_interrupted(child)
+})
+
+test_that("in a member that the person called at the console, and in one that code of the model called", {
+  path <- long_file()
+  at_console <- interrupt_child(c(
+    paste0("interrupted(function() { mark('ready'); peter$read(", deparse(path), ") })")
+  ))
+  expect_identical(at_console$came, "interrupt", info = at_console$error)
+  expect_lt(as.numeric(at_console$took), 2)
+  expect_true("end" %in% names(at_console))
+  child <- interrupt_child(c(
+    "invisible(gptr_register(gptr_hook('tool_call', function(event, ctx) { if (event$tool_name == 'read') mark('ready'); NULL })))",
+    paste0("code <- 'x <- tryCatch(peter$read(", deparse(path, control = NULL), "), error = function(e) 1); done <- TRUE'"),
+    "home <- new.env(parent = globalenv())",
+    "model <- fake(list(tool = 'r', input = list(code = code)), 'again')",
+    "interrupted(function() peter('x', model = model, envir = home, mode = 'auto'))",
+    "mark('done', exists('done', home, inherits = FALSE))", "second('go on', mode = 'auto')"
+  ))
+  expect_interrupted(child)
+  expect_identical(child$done, "FALSE")
 })

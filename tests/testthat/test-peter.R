@@ -390,8 +390,7 @@ test_that("session tools given again replace the earlier ones", {
 test_that("arguments of later versions are refused, not ignored", {
   for (call in list(
     quote(peter("x", model = fake("a"), skills = "s")), quote(peter("x", model = fake("a"), plugins = "p")),
-    quote(peter("x", model = fake("a"), agents = list())), quote(peter("x", model = fake("a"), parallel = 2)),
-    quote(peter("x", model = fake("a"), budget = list(tokens = 1)))
+    quote(peter("x", model = fake("a"), agents = list()))
   )) {
     expect_s3_class(caught(eval(call)), "gptr_error_not_available")
   }

@@ -60,14 +60,29 @@ seen_events <- function() {
       peter(session, "One more thing.")
     }
   })))
+  other <- gptr_register(gptr_fake_provider(list("child", r_call("1 + 1"), r_call("x <- 1"), "done"),
+    name = "other"))
+  busy <- gptr_tool("busy", "Do much", parameters = list(type = "object"), annotations = list(read_only = TRUE),
+    execute = function(input, ctx) {
+      ctx$update("half way")
+      ctx$set_model("other/other-1")
+      peter("go", model = "other/other-1")
+      "done"
+    })
+  offs <- c(offs, other, gptr_register(busy))
   fake <- gptr_fake_provider(list(
     list(error = "overloaded", status = 529, retry_after = 0),
-    list(tool = "r", input = list(code = "1 + 1")),
-    list(tool = "r", input = list(code = "x <- 1")),
-    "done"
+    list(tool = "busy", input = list())
   ))
   session <- peter("go", model = fake, envir = new.env(), mode = "manual", .run = FALSE)
   tryCatch(gptr_step(session, turns = Inf), gptr_error_permission = function(e) NULL)
+  # A call that starts a session of its own, again and again until the budget is used up.
+  nested <- gptr_tool("t", "d", parameters = list(type = "object"), execute = function(input, ctx) {
+    peter("inner", model = gptr_fake_provider(list("hi")))$text
+  })
+  calls <- gptr_fake_provider(list(list(tool = "t", input = list())))
+  tryCatch(peter("go", model = calls, tools = nested, mode = "auto", budget = list(turns = 5)),
+    gptr_error_budget = function(e) NULL)
   as.list(seen)
 }
 
@@ -106,6 +121,7 @@ raised <- list(
   gptr_error_max_turns = quote(
     peter("x", model = says(list(tool = "r", input = list(code = "1"))), .opts = list(max_turns = 1))
   ),
+  gptr_error_budget_tokens = quote(peter("x", model = says("a"), budget = list(tokens = 1))),
   gptr_error_provider = quote(peter("x", model = fails(400))),
   gptr_error_auth = quote(peter("x", model = fails(401))),
   gptr_error_rate_limit = quote(peter("x", model = fails(429))),

@@ -4,7 +4,7 @@ made <- function(...) peter("hi", model = fake("hello"), envir = new.env(parent 
 
 accessors <- c(
   "text", "value", "usage", "cost", "history", "messages", "model", "mode", "status", "reason", "id", "kind", "file",
-  "turns", "envir", "children"
+  "turns", "envir", "children", "ext"
 )
 
 test_that("every accessor has its type, before and after a run", {

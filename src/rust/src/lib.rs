@@ -6,6 +6,7 @@ mod arg;
 mod check;
 mod extension;
 mod member;
+mod native;
 mod provider;
 mod registry;
 mod session;
@@ -20,6 +21,7 @@ extendr_module! {
     use check;
     use extension;
     use member;
+    use native;
     use provider;
     use registry;
     use session;

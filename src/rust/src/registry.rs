@@ -242,6 +242,16 @@ fn registry_winner(kind: Robj, name: Robj, session: Robj) -> Robj {
     })
 }
 
+/// Where the records of a kind are, the one that goes before the others first.
+#[extendr]
+fn registry_preferred(kind: Robj, session: Robj) -> Robj {
+    answer(|| {
+        let mut records = engine().registry.snapshot(host_value(&session).as_str()).list(&arg::text(&kind, "kind")?);
+        records.sort_by_key(|r| r.precedence());
+        Ok(records.iter().map(|r| place(r)).collect())
+    })
+}
+
 fn place(record: &Record) -> Value {
     json!({"type": "record", "id": record.id, "home": record.session})
 }
@@ -411,6 +421,7 @@ extendr_module! {
     fn registry_diagnose;
     fn registry_reload;
     fn registry_winner;
+    fn registry_preferred;
     fn redact_text;
     fn estimate_tokens;
 }

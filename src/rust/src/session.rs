@@ -6,6 +6,7 @@ use extendr_api::prelude::*;
 use gptr_engine::clock;
 use gptr_engine::conversation;
 use gptr_engine::error::Error;
+use gptr_engine::listing;
 use gptr_engine::run::{self, lane::Lane};
 use gptr_engine::session::Session;
 use gptr_engine::value::{Value, json};
@@ -137,6 +138,100 @@ fn session_close(session: Robj) -> Robj {
     })
 }
 
+/// The rows of usage of the process.
+#[extendr]
+fn usage_ledger() -> Robj {
+    answer(|| Ok(engine().usage()))
+}
+
+/// Queues a word of an extension's.
+#[extendr]
+fn session_send(session: Robj, text: Robj, urgency: Robj, extension: Robj) -> Robj {
+    answer(|| {
+        let session = of(&session)?;
+        let (text, urgency) = (arg::text(&text, "text")?, arg::text(&urgency, "as")?);
+        let extension = arg::text(&extension, "extension")?;
+        conversation::send(&session, &text, &urgency, &extension).map(|()| Value::Null)
+    })
+}
+
+/// Sets the model from the next request on.
+#[extendr]
+fn session_set_model(session: Robj, reference: Robj, thinking: Robj, reason: Robj) -> Robj {
+    answer(|| {
+        let session = of(&session)?;
+        let (reference, reason) = (arg::text(&reference, "ref")?, arg::text(&reason, "reason")?);
+        let thinking = host_value(&thinking);
+        conversation::set_model(&engine(), &session, &reference, thinking.as_str(), &reason).map(|()| Value::Null)
+    })
+}
+
+/// Tells the model of tools that came after its prompt was frozen.
+#[extendr]
+fn session_announce_tools(session: Robj, lines: Robj) -> Robj {
+    answer(|| {
+        let session = of(&session)?;
+        let lines = host_value(&lines);
+        let lines: Vec<String> = lines.as_strings().unwrap_or_default().into_iter().map(str::to_owned).collect();
+        conversation::announce_tools(&session, &lines);
+        Ok(Value::Null)
+    })
+}
+
+/// Notes something for the session's record.
+#[extendr]
+fn session_append_entry(session: Robj, extension: Robj, kind: Robj, data: Robj) -> Robj {
+    answer(|| {
+        let session = of(&session)?;
+        let (extension, kind) = (arg::text(&extension, "extension")?, arg::text(&kind, "type")?);
+        conversation::append_entry(&session, &extension, &kind, &host_value(&data)).map(|()| Value::Null)
+    })
+}
+
+/// Tokens that the result of code may take.
+#[extendr]
+fn session_output_room(session: Robj) -> Robj {
+    answer(|| Ok(json!(of(&session)?.output_room(None, true))))
+}
+
+/// The estimate of an image in tokens.
+#[extendr]
+fn image_tokens(width: Robj, height: Robj) -> Robj {
+    answer(|| {
+        let side = |x: &Robj| host_value(x).as_number().map(|n| n as u32);
+        Ok(json!(listing::image_tokens(side(&width), side(&height))))
+    })
+}
+
+/// The risk of code, from the facts of its text.
+#[extendr]
+fn code_risk(facts: Robj, session: Robj) -> Robj {
+    answer(|| {
+        let facts = host_value(&facts).to_json().map_err(|e| Error::internal(format!("facts: {e}")))?;
+        let snapshot = engine().registry.snapshot(host_value(&session).as_str());
+        Ok(run::permission::code_risk(&snapshot, &facts).to_json())
+    })
+}
+
+/// A task that tells listeners of a tool's progress.
+#[extendr]
+fn task_update(session: Robj, call: Robj, tool: Robj, text: Robj) -> Robj {
+    guarded(|| {
+        let session = of(&session)?;
+        let (call, tool) = (arg::text(&call, "call")?, arg::text(&tool, "tool")?);
+        Ok(handle(run::event::update(&engine(), &session, &call, &tool, &arg::text(&text, "text")?)))
+    })
+}
+
+/// A task that sends data over a channel.
+#[extendr]
+fn task_emit(session: Robj, channel: Robj, data: Robj) -> Robj {
+    guarded(|| {
+        let session = of(&session)?;
+        Ok(handle(run::event::emit(&engine(), &session, &arg::text(&channel, "event")?, &host_value(&data))?))
+    })
+}
+
 /// The full text kept under an id, of this session.
 #[extendr]
 fn kept_output(id: Robj, session: Robj) -> Robj {
@@ -194,7 +289,17 @@ extendr_module! {
     fn session_aborted;
     fn session_take_grant;
     fn session_close;
+    fn usage_ledger;
     fn kept_output;
+    fn session_send;
+    fn session_set_model;
+    fn session_announce_tools;
+    fn session_append_entry;
+    fn session_output_room;
+    fn image_tokens;
+    fn code_risk;
+    fn task_update;
+    fn task_emit;
     fn task_run;
     fn task_queue_told;
     fn fresh_id;

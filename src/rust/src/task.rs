@@ -87,7 +87,12 @@ fn call_fields(call: Call, set: &mut impl FnMut(&str, Value)) {
         CallStyle::WithCtx => ("with_ctx", None),
         CallStyle::CtxFirst => ("ctx_first", None),
         CallStyle::Plain => ("plain", None),
-        CallStyle::HostArgs { id } => ("host", Some(id)),
+        CallStyle::HostArgs { id, changed, dropped } => {
+            set("changed", Value::Object(changed));
+            set("dropped", json!(dropped));
+            ("host", Some(id))
+        }
+        CallStyle::HostInput { id } => ("host_input", Some(id)),
     };
     set("style", json!(style));
     set("host_args", json!(host_args));

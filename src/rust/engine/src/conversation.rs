@@ -105,13 +105,66 @@ pub fn prompt(session: &Session, said: &HostValue) -> Result<(), Error> {
 /// # Errors
 /// `InvalidArgument` (`as`).
 pub fn steer(session: &Session, text: &str, urgency: &str) -> Result<(), Error> {
-    let urgency = match urgency {
-        "steer" => Urgency::Steer,
-        "follow_up" => Urgency::FollowUp,
-        other => return Err(Error::argument("as", "one of \"steer\", \"follow_up\"", &format!("\"{other}\""))),
-    };
+    let urgency = urgency_of(urgency)?;
     let source = if urgency == Urgency::Steer { "steer" } else { "follow_up" };
     session.enqueue(urgency, Input { text: text.to_owned(), attached: Vec::new(), source: source.to_owned() });
+    Ok(())
+}
+
+/// Queues a word of an extension's, which the model is told the user did not write.
+///
+/// # Errors
+/// `InvalidArgument` (`as`).
+pub fn send(session: &Session, text: &str, urgency: &str, extension: &str) -> Result<(), Error> {
+    let urgency = urgency_of(urgency)?;
+    let text = format!("The extension '{extension}' sent this; the user did not write it:\n\n{text}");
+    session.enqueue(urgency, Input { text, attached: Vec::new(), source: Input::EXTENSION.to_owned() });
+    Ok(())
+}
+
+/// Sets the model from the next request on.
+///
+/// # Errors
+/// `UnknownModel`, `NoKey`.
+pub fn set_model(
+    engine: &Engine,
+    session: &Session,
+    reference: &str,
+    thinking: Option<&str>,
+    reason: &str,
+) -> Result<(), Error> {
+    let known = Known::of(&engine.registry.snapshot(Some(&session.id)));
+    let mut choice: ModelChoice = known.resolve(reference)?.into();
+    let mut state = session.state.borrow_mut();
+    choice.thinking = thinking.map(str::to_owned).or(choice.thinking).or_else(|| state.model.thinking.clone());
+    state.model = choice;
+    state.model_reason = Some(reason.to_owned());
+    Ok(())
+}
+
+/// Tells the model of tools that came after its prompt was frozen. Those of a session that has not begun are in it.
+pub fn announce_tools(session: &Session, lines: &[String]) {
+    if lines.is_empty() || session.state.borrow().frozen.is_none() {
+        return;
+    }
+    let text = format!("New tools are available from now on:\n{}", lines.join("\n"));
+    session.state.borrow_mut().notes.push(("tool_change".to_owned(), text));
+}
+
+/// Notes something for the session's record, as `<plugin>.<type>`.
+///
+/// # Errors
+/// `InvalidArgument` (`type`, `data`).
+pub fn append_entry(session: &Session, extension: &str, kind: &str, data: &HostValue) -> Result<(), Error> {
+    let plugin = extension.rsplit(':').next().unwrap_or(extension);
+    let named = !kind.is_empty() && kind.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c));
+    if !named || kind.starts_with("gptr.") || plugin == "gptr" {
+        let expected = "a name of letters, digits, `_`, `.` and `-` that does not begin with `gptr.`";
+        return Err(Error::argument("type", expected, &format!("\"{kind}\"")));
+    }
+    let data = data.to_json().map_err(|e| Error::argument_message("data", format!("`data` {e}")))?;
+    let entry = json!({"type": format!("{plugin}.{kind}"), "data": data, "timestamp": clock::now_ms()});
+    session.state.borrow_mut().entries.push(entry);
     Ok(())
 }
 
@@ -162,6 +215,14 @@ pub fn prompt_view(engine: &Rc<Engine>, session: Option<Rc<Session>>, args: &Hos
         out["preset"] = json!(preset);
         Ok(out)
     }))
+}
+
+fn urgency_of(name: &str) -> Result<Urgency, Error> {
+    match name {
+        "steer" => Ok(Urgency::Steer),
+        "follow_up" => Ok(Urgency::FollowUp),
+        other => Err(Error::argument("as", "one of \"steer\", \"follow_up\"", &format!("\"{other}\""))),
+    }
 }
 
 fn text<'a>(args: &'a HostValue, name: &str) -> Option<&'a str> {

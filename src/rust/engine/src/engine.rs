@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +22,7 @@ use crate::registry::validate::{self, Events, Generate, Validated};
 use crate::run::lane::Lanes;
 use crate::session::Session;
 use crate::task::Bell;
+use crate::tool::Natives;
 use crate::value::{HostValue, Value};
 
 /// The version of the extension API.
@@ -41,11 +42,15 @@ pub struct Engine {
     pub lanes: Lanes,
     /// Secrets in, markers out.
     pub redactor: Rc<RefCell<Redactor>>,
+    /// Bodies of tools that are functions of the engine.
+    pub natives: Natives,
     /// Loads of extensions.
     pub loads: RefCell<HashMap<u64, Load>>,
     sessions: RefCell<HashMap<String, Weak<Session>>>,
+    ledger: RefCell<Vec<Value>>,
     retired: RefCell<Vec<Rc<Session>>>,
     next_load: Cell<u64>,
+    refused_namespaces: RefCell<HashSet<String>>,
 }
 
 /// The event catalogue, as the registry needs it.
@@ -91,10 +96,13 @@ impl Engine {
             runtime,
             lanes: Lanes::default(),
             redactor,
+            natives: Natives::builtin(),
             loads: RefCell::default(),
             sessions: RefCell::default(),
+            ledger: RefCell::default(),
             retired: RefCell::default(),
             next_load: Cell::new(0),
+            refused_namespaces: RefCell::default(),
         })
     }
 
@@ -174,6 +182,16 @@ impl Engine {
         self.sessions.borrow().get(id)?.upgrade()
     }
 
+    /// Keeps a row of usage, a model request of the process.
+    pub fn note_usage(&self, row: &Value) {
+        self.ledger.borrow_mut().push(row.clone());
+    }
+
+    /// The rows of usage of all sessions, also of those that are gone.
+    pub fn usage(&self) -> Value {
+        Value::Array(self.ledger.borrow().clone())
+    }
+
     /// Forgets a session and all records that only it saw.
     pub fn close(&self, session: &Session) {
         session.closed.set(true);
@@ -222,6 +240,32 @@ impl Engine {
     /// Secrets in the strings of a value become markers.
     pub fn redact(&self, value: &mut Value) {
         payload::redact(&self.redactor.borrow(), value);
+    }
+
+    /// Says once that this namespace is not offered.
+    pub fn refuse_namespace(&self, namespace: &str) {
+        if self.refused_namespaces.borrow_mut().insert(namespace.to_owned()) {
+            let message = format!("peter${namespace} is a member, so that no namespace of this name is offered");
+            self.registry.diagnose("builtin:tools", "member_refused", "invalid_spec", &message);
+        }
+    }
+
+    /// Those of these environment variables that hold secrets: a provider in `session` takes its key from them, or their
+    /// value has a registered secret in it, or looks like a key.
+    pub fn secret_variables<'v>(
+        &self,
+        session: Option<&str>,
+        variables: impl Iterator<Item = (&'v str, &'v str)>,
+    ) -> Vec<&'v str> {
+        let providers = self.registry.snapshot(session).list("provider");
+        let named = |p: &Rc<Record>| p.spec.field("auth").and_then(HostValue::as_strings).map(|n| n.join("\n"));
+        let keys: Vec<String> = providers.iter().filter_map(named).collect();
+        let is_key = |name: &str| keys.iter().any(|names| names.split('\n').any(|n| n == name));
+        let redactor = self.redactor.borrow();
+        variables
+            .filter(|(name, value)| is_key(name) || redactor.redact(value) != *value)
+            .map(|(name, _)| name)
+            .collect()
     }
 
     /// Ends the I/O threads, waiting at most this long.

@@ -73,6 +73,13 @@ impl Runtime {
         Task { state: Some(handle), pid: std::process::id() }
     }
 
+    /// Runs a function that may block on a thread of its own. Dropping the task leaves it running: such a function has
+    /// to look for itself whether somebody still waits.
+    pub fn spawn_blocking<T: Send + 'static>(&self, body: impl FnOnce() -> T + Send + 'static) -> Task<T> {
+        let handle = self.enter(|runtime, _| runtime.spawn_blocking(body));
+        Task { state: Some(handle), pid: std::process::id() }
+    }
+
     /// Ends after `duration`. Needs no runtime context where it is awaited.
     pub fn sleep(&self, duration: Duration) -> Task<()> {
         self.spawn(async move { tokio::time::sleep(duration).await })

@@ -25,4 +25,5 @@ pub mod run;
 mod schema;
 pub mod session;
 pub mod task;
+pub mod tool;
 pub mod value;

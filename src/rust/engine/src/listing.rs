@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::error::Error;
 use crate::hook::catalogue::EVENTS;
-use crate::prompt::estimate::{CharCounts, Class};
+use crate::prompt::estimate::{self, CharCounts, Class};
 use crate::registry::filter::Effective;
 use crate::registry::kind::{Kind, Resolve};
 use crate::registry::store::{Record, Registry, Snapshot};
@@ -193,6 +193,11 @@ pub fn events() -> Value {
         })
     });
     Value::Array(rows.collect())
+}
+
+/// The estimate of an image of this size in pixels.
+pub fn image_tokens(width: Option<u32>, height: Option<u32>) -> u64 {
+    estimate::image(width, height)
 }
 
 /// The estimate of texts joined by newline; NA counts as "NA".

@@ -19,7 +19,7 @@ use parking_lot::{Condvar, Mutex};
 use crate::error::Error;
 use crate::meaning::Role;
 use crate::reply::HostReply;
-use crate::value::Value;
+use crate::value::{Map, Value};
 
 /// A closure of the host's: a field of a record's spec.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -82,6 +82,18 @@ impl Call {
         }
     }
 
+    /// Asks the host where it is, as [`Site::read`](crate::tool::site::Site::read) takes it.
+    pub fn site(caller: Caller) -> Self {
+        Call {
+            handler: HandlerId { record: Call::HOST.into(), home: None, field: "site".into() },
+            role: Role::Facts,
+            args: vec![],
+            style: CallStyle::Plain,
+            caller,
+            timeout: None,
+        }
+    }
+
     /// Asks the host for the first of these environment variables that is set: `{name, value}` or NULL.
     pub fn environment(names: &[String]) -> Self {
         Call {
@@ -106,6 +118,15 @@ pub enum CallStyle {
     Plain,
     /// `f(name = value, ...)` with host objects.
     HostArgs {
+        /// What the host keeps them under.
+        id: String,
+        /// Arguments that have another value now, by name.
+        changed: Map<String, Value>,
+        /// Arguments that are gone.
+        dropped: Vec<String>,
+    },
+    /// `f(args..., ctx)`; what the input only describes (`$r`) is a host object.
+    HostInput {
         /// What the host keeps them under.
         id: String,
     },

@@ -16,6 +16,7 @@ macro_rules! tables {
 }
 
 tables! {
+    a_batch_ends_at_a_call_that_nobody_can_approve
     a_body_that_registers_a_tool_and_calls_it
     a_body_that_removes_itself_runs_on_and_is_released
     a_finished_session_without_input_has_nothing_to_run
@@ -23,6 +24,7 @@ tables! {
     a_hook_may_run_a_session_and_change_the_registry
     a_hook_removed_during_the_dispatch_runs_this_time_and_not_the_next
     a_hook_that_registers_a_policy_binds_the_same_call
+    a_native_body_has_the_time_of_its_tool
     a_policy_that_asks_about_a_member_is_heard_though_the_code_ran_freely
     a_provider_that_left_is_an_error_and_the_session_stays
     a_required_policy_that_is_gone_stops_all_but_reading
@@ -36,6 +38,8 @@ tables! {
     case_16_text_only_has_its_events_in_order
     case_17_one_tool_call_in_full_order
     case_18_calls_of_one_reply_with_one_id_get_ids_of_their_own
+    case_18_a_closure_or_a_sequential_call_parts_a_batch
+    case_18_native_calls_marked_concurrent_run_side_by_side
     case_18_several_calls_run_one_whole_call_after_another
     case_19_an_unknown_tool_is_an_error_result
     case_19_broken_json_is_never_run
@@ -78,6 +82,7 @@ tables! {
     case_33_an_interrupt_in_a_policy_denies_and_ends_the_run
     case_33_an_interrupt_in_a_script_ends_the_run
     case_33_an_interrupt_in_an_observer_ends_the_run
+    case_33_ctrl_c_ends_native_calls_that_run_side_by_side
     case_33_jumps_and_timeouts_of_deciders_deny_and_the_run_goes_on
     case_33_the_person_aborts_at_a_question
     case_34_a_steer_before_the_first_request_is_a_user_message
@@ -103,13 +108,15 @@ tables! {
     members_that_call_themselves_come_to_an_end
     names_on_the_wire_and_keys_in_the_registry
     nested_arguments_of_a_derived_schema_are_checked_by_name
+    nested_calls_are_noted_in_the_details_of_the_call_around_them
     nested_calls_from_model_code_are_marked
     nested_calls_of_hooks_pass_the_pipeline
     nested_calls_pass_hooks_and_policies
     nested_calls_that_nobody_can_approve_block_the_run
-    nested_modified_input_of_host_values_is_denied
+    nested_input_is_modified_where_it_is_plain_data
     nested_refusals_are_errors_in_the_calling_code
     options_changed_in_a_run_do_not_loosen_it
+    policies_see_the_raw_arguments_and_the_level_of_the_code_around
     results_are_patched_by_field_and_bad_patches_are_ignored
     secrets_do_not_reach_handlers_piece_by_piece
     sections_and_blocks_that_fail_are_left_out

@@ -2,8 +2,10 @@
 
 use std::collections::HashSet;
 
+use super::command::Judged as Command;
 use super::facts::{Arg, Call, Facts, Kind};
 use super::functions::{Row, Rule, argument, is_url, row, strictest};
+use super::member;
 use super::risk::{Category, Flag, Risk};
 use crate::value::Value;
 
@@ -13,6 +15,8 @@ pub struct Around<'a> {
     pub existing: &'a dyn Fn(&str) -> Option<f64>,
     /// The level of a member of `peter$`, by path.
     pub member_level: &'a dyn Fn(&str) -> Option<u8>,
+    /// True for a member that comes with gptr.
+    pub built_in: &'a dyn Fn(&str) -> bool,
     /// Rows that `risk_rule` records add.
     pub rules: &'a [Rule],
 }
@@ -120,16 +124,15 @@ pub fn risk_of_facts(facts: &Facts, around: &Around) -> Risk {
         judge.symbol(symbol, &mut risk);
     }
     for member in &facts.members {
-        let level = (around.member_level)(&member.path).unwrap_or(MEMBER_LEVEL).min(4);
-        risk.members.push((member.path.clone(), level));
-        let category = if level == 0 { Category::Read } else { Category::Unlisted };
-        risk.add(Flag {
-            call: member.text.clone(),
-            function: format!("peter${}", member.path.replace('/', "$")),
-            level,
-            category,
-            path: None,
+        let known = if (around.built_in)(&member.path) { member::in_code(&member.path, &member.args) } else { None };
+        let Command { level, category, moves } = known.unwrap_or_else(|| {
+            let level = (around.member_level)(&member.path).unwrap_or(MEMBER_LEVEL).min(4);
+            let category = if level == 0 { Category::Read } else { Category::Unlisted };
+            Command { level, category, moves: false }
         });
+        risk.members.push((member.path.clone(), level));
+        let function = format!("peter${}", member.path.replace('/', "$"));
+        risk.add(Flag { moves, ..flag(&member.text, &function, (level, category)) });
     }
     risk
 }
@@ -284,7 +287,7 @@ fn split(symbol: &str) -> (Option<&str>, &str) {
 }
 
 fn flag(call: &str, function: &str, (level, category): Judged) -> Flag {
-    Flag { call: call.to_owned(), function: function.to_owned(), level, category, path: None }
+    Flag { call: call.to_owned(), function: function.to_owned(), level, category, path: None, moves: false }
 }
 
 type Special = fn(&Judge, &Call, Judged, &mut Risk) -> Judged;
@@ -369,18 +372,24 @@ fn is_secret_name(name: &str) -> bool {
     ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PAT"].iter().any(|s| upper.ends_with(s))
 }
 
+/// True for a path of a file that steers gptr, R or git.
+pub(super) fn is_control_file(path: &str) -> bool {
+    let path = path.replace('\\', "/");
+    CONTROL_FILES.contains(&file_name(&path)) || CONTROL_FOLDERS.iter().any(|f| path.contains(f))
+}
+
+/// True for the name of a file that holds keys.
+fn is_key_file(name: &str) -> bool {
+    KEY_FILES.contains(&name) || name.starts_with(".env.") || name.ends_with(".pem")
+}
+
 /// What the file adds: writing to one that steers is a control action, reading one with keys in it is a mutating read.
 fn with_path(call: &Call, path: Option<&str>, judged: Judged) -> Judged {
     let writes = matches!(judged.1, Category::FileWrite | Category::FileDelete);
-    let steers = |path: &String| {
-        let path = path.replace('\\', "/");
-        CONTROL_FILES.contains(&file_name(&path)) || CONTROL_FOLDERS.iter().any(|f| path.contains(f))
-    };
-    if writes && call.args.iter().flat_map(|a| &a.strings).any(steers) {
+    if writes && call.args.iter().flat_map(|a| &a.strings).any(|path| is_control_file(path)) {
         return (4, Category::Control);
     }
-    let keys =
-        path.map(file_name).is_some_and(|f| KEY_FILES.contains(&f) || f.starts_with(".env.") || f.ends_with(".pem"));
+    let keys = path.map(file_name).is_some_and(is_key_file);
     if keys && judged.1 == Category::Read { (2, Category::Secret) } else { judged }
 }
 

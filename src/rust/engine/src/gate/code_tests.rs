@@ -18,7 +18,9 @@ fn risk_in(code: &str, home: &[(&str, f64)]) -> Risk {
         "read" => Some(1),
         _ => None,
     };
-    risk_of_code(&facts_of(code), &Around { existing: &existing, member_level: &member_level, rules: &[] })
+    let built_in = |path: &str| path != "demo/sh";
+    let around = Around { existing: &existing, member_level: &member_level, built_in: &built_in, rules: &[] };
+    risk_of_code(&facts_of(code), &around)
 }
 
 fn risk(code: &str) -> Risk {
@@ -170,7 +172,7 @@ fn rules_raise_levels_and_lower_them_only_when_they_say_so() {
     let rule =
         |level, lower| Rule { package: String::new(), function: "nosuchfn".into(), level, category: None, lower };
     let of = |rules: &[Rule]| {
-        let around = Around { existing: &|_| None, member_level: &|_| None, rules };
+        let around = Around { existing: &|_| None, member_level: &|_| None, built_in: &|_| false, rules };
         risk_of_code(&facts_of("nosuchfn(1)"), &around).level
     };
     assert_eq!(of(&[rule(3, false)]), 3);
@@ -214,7 +216,7 @@ fn plan_mode_runs_what_is_known_to_read_and_binding_names() {
 fn code_that_does_not_parse_has_no_risk_and_facts_that_are_none_have_the_most() {
     let broken = risk("1 +");
     assert!(broken.level == 0 && broken.parse_error.is_some());
-    let around = Around { existing: &|_| None, member_level: &|_| None, rules: &[] };
+    let around = Around { existing: &|_| None, member_level: &|_| None, built_in: &|_| false, rules: &[] };
     for bad in [
         json!(null),
         json!({}),

@@ -96,6 +96,8 @@ pub struct Member {
     pub path: String,
     /// The call as one short line.
     pub text: String,
+    /// Its arguments.
+    pub args: Vec<Arg>,
 }
 
 impl Facts {
@@ -183,5 +185,6 @@ fn assign(value: &Value) -> Option<Assign> {
 }
 
 fn member(value: &Value) -> Option<Member> {
-    Some(Member { path: text(value, "path")?, text: text(value, "call")? })
+    let args = list(value, "args").unwrap_or_default().iter().map(arg).collect::<Option<_>>()?;
+    Some(Member { path: text(value, "path")?, text: text(value, "call")?, args })
 }

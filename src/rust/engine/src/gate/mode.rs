@@ -98,6 +98,7 @@ pub fn opinion(mode: Mode, action: Action, level: u8, code: Option<&Risk>) -> Op
         Some(risk) if mode == Mode::Plan => {
             return Some(Opinion::new(Deny, format!("not known to be read-only in plan mode: {}", risk.doubts())));
         }
+        Some(risk) if mode == Mode::Edits && risk.only_moves() => decide(mode, Action::Write, level),
         _ => decide(mode, action, level),
     };
     if decision == Allow {

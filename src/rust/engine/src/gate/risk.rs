@@ -91,6 +91,8 @@ pub struct Flag {
     pub category: Category,
     /// The file it names, when that is a literal.
     pub path: Option<String>,
+    /// True when all it changes is files of the project that it makes, moves or copies.
+    pub moves: bool,
 }
 
 /// The analysis of code.
@@ -128,6 +130,7 @@ impl Risk {
             level: UNKNOWN,
             category: Category::Dynamic,
             path: None,
+            moves: false,
         });
         risk
     }
@@ -145,6 +148,11 @@ impl Risk {
     /// True when something in it is a control action.
     pub fn is_control(&self) -> bool {
         self.flagged.iter().any(|f| f.category == Category::Control)
+    }
+
+    /// True when all it changes is files of the project that it makes, moves or copies.
+    pub fn only_moves(&self) -> bool {
+        self.level > 0 && self.flagged.iter().all(|f| f.moves)
     }
 
     /// The functions that it names of those that change gptr's own guards.

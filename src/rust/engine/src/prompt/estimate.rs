@@ -145,6 +145,21 @@ pub fn estimate(text: &str, class: Class) -> u64 {
     CharCounts::of(text).tokens(class)
 }
 
+/// Pixels of an image for a token.
+const IMAGE_PIXELS: u64 = 750;
+/// The longest side to which hosts scale an image down.
+const IMAGE_EDGE: f64 = 1568.0;
+/// Width and height that an image of unknown size counts with.
+const IMAGE_SIZE: (u32, u32) = (1000, 700);
+
+/// The estimate of an image of this size in pixels.
+pub fn image(width: Option<u32>, height: Option<u32>) -> u64 {
+    let (width, height) = width.zip(height).unwrap_or(IMAGE_SIZE);
+    let scale = (IMAGE_EDGE / f64::from(width.max(height).max(1))).min(1.0);
+    let side = |pixels: u32| (f64::from(pixels) * scale) as u64;
+    (side(width) * side(height)).div_ceil(IMAGE_PIXELS)
+}
+
 /// Bytes below 0x80; written so that the compiler makes wide instructions of it.
 fn count_ascii(bytes: &[u8]) -> u64 {
     // Sums of 255 bytes fit a byte, which lets a whole register of them be added at once.
@@ -180,6 +195,14 @@ const CJK_RANGES: [(u32, u32); 53] = [
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_image_costs_by_its_area_up_to_a_limit() {
+        assert_eq!(image(Some(768), Some(512)), 525);
+        assert_eq!(image(None, Some(5)), image(Some(1000), Some(700)));
+        assert_eq!(image(Some(16_000), Some(16_000)), image(Some(1568), Some(1568)));
+        assert_eq!(image(Some(0), Some(0)), 0);
+    }
 
     #[test]
     fn case_62_prose_is_436_characters_for_100_tokens_and_nothing_is_0() {

@@ -181,11 +181,16 @@ fn with_secrets(redactor: &Redactor, request: &HttpRequest) -> Redactor {
     redactor
 }
 
-fn build(settings: &Settings, connect: Duration) -> Result<reqwest::Client, Error> {
+/// Installs the library that TLS uses, when none is there.
+pub(crate) fn provide_tls() {
     if rustls::crypto::CryptoProvider::get_default().is_none() {
         // Losing a race against another thread leaves a provider in place too.
         let _ = rustls::crypto::ring::default_provider().install_default();
     }
+}
+
+fn build(settings: &Settings, connect: Duration) -> Result<reqwest::Client, Error> {
+    provide_tls();
     let mut builder = reqwest::Client::builder()
         .user_agent(concat!("gptr/", env!("CARGO_PKG_VERSION")))
         .no_proxy()

@@ -87,6 +87,11 @@ pub fn is_plain_member(record: &Record) -> bool {
         && (record.has_function("fun") || (exposure == "deferred" && record.has_function("execute")))
 }
 
+/// True for a namespace that has the name of a member, or is reserved for one.
+pub fn is_taken(snapshot: &Snapshot, namespace: &str) -> bool {
+    RESERVED.contains(&namespace) || snapshot.winner("tool", namespace).is_some_and(|r| is_plain_member(&r))
+}
+
 /// True for a tool that is a member of `peter$` within its namespace; one that is only promised counts.
 pub fn is_namespaced_member(record: &Record) -> bool {
     record.namespace().is_some()

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use super::member::is_offered;
 use super::scene::Scene;
 use crate::catalog::{CATALOG_BUDGET, CatalogLine, plugins_catalog};
+use crate::engine::Engine;
 use crate::meaning::Role;
 use crate::prompt::block::{Candidate, Placement, contents};
 use crate::prompt::builtin_blocks::{
@@ -49,7 +51,7 @@ impl Scene {
         let mut facts = PromptFacts::new(preset);
         facts.tools = active;
         facts.guidance = guidance(snapshot.list("guidance"));
-        facts.plugins = plugins_catalog(catalog_lines(&snapshot), CATALOG_BUDGET);
+        facts.plugins = plugins_catalog(catalog_lines(&self.engine, &snapshot), CATALOG_BUDGET);
         let mut own = self.own_sections(&snapshot).await;
         own.extend(sections.into_iter().map(|(name, text)| SectionRecord {
             name,
@@ -82,9 +84,13 @@ impl Scene {
     async fn direct_tools(&self, snapshot: &Snapshot, listed: &[String]) -> Vec<Rc<Record>> {
         let mut found: Vec<Rc<Record>> = Vec::new();
         for record in snapshot.list("tool") {
-            let direct = record.text("exposure").unwrap_or("direct") == "direct" && record.has_function("execute");
-            let builtin = record.source.starts_with("builtin:");
-            if direct && (!builtin || listed.contains(&record.key)) && self.available(&record).await {
+            let exposure = record.text("exposure").unwrap_or("direct");
+            // A preset may also list built-in tools that are members only in others.
+            let declared = match record.source.starts_with("builtin:") {
+                true => listed.contains(&record.key) && exposure != "hidden",
+                false => exposure == "direct",
+            };
+            if declared && record.has_function("execute") && self.available(&record).await {
                 found.push(record);
             }
         }
@@ -253,11 +259,13 @@ fn guidance(mut records: Vec<Rc<Record>>) -> Vec<String> {
     records.iter().filter_map(|r| r.text("text").map(|t| t.trim().to_owned())).collect()
 }
 
-fn catalog_lines(snapshot: &Snapshot) -> Vec<CatalogLine> {
+fn catalog_lines(engine: &Engine, snapshot: &Snapshot) -> Vec<CatalogLine> {
     snapshot
         .list("tool")
         .iter()
-        .filter(|r| (r.lazy || r.text("exposure") == Some("r")) && admission::is_namespaced_member(r))
+        .filter(|r| {
+            r.namespace().is_some() && (r.lazy || r.text("exposure") == Some("r")) && is_offered(engine, snapshot, r)
+        })
         .map(|r| CatalogLine { key: r.key.clone(), signature: typed_signature(r) })
         .collect()
 }

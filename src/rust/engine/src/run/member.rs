@@ -9,25 +9,42 @@ use super::tool::{CallInput, CallRequest, Nested};
 use crate::catalog::{Doc, MemberHelp, ToolText, help_lines, search, tool_text};
 use crate::engine::Engine;
 use crate::error::Error;
-use crate::registry::admission::{is_namespaced_member, is_plain_member};
+use crate::message::Block;
+use crate::registry::admission::{is_namespaced_member, is_plain_member, is_taken};
 use crate::registry::store::{Found, Record, Registry, Snapshot};
 use crate::schema::{Schema, formals_of, from_formals};
 use crate::session::Session;
 use crate::task::Task;
-use crate::value::{HostData, HostValue, Signature, Value, json};
+use crate::tool::is_native;
+use crate::value::{HostData, HostValue, Map, Signature, Value, json};
+
+/// True for a member that `peter$` has.
+pub fn is_offered(engine: &Engine, snapshot: &Snapshot, record: &Record) -> bool {
+    match record.namespace() {
+        None => is_plain_member(record),
+        Some(namespace) => is_namespaced_member(record) && !is_refused(engine, snapshot, namespace),
+    }
+}
+
+/// A namespace that has the name of a member is none, whichever came first; that is said once a name.
+fn is_refused(engine: &Engine, snapshot: &Snapshot, namespace: &str) -> bool {
+    let taken = is_taken(snapshot, namespace);
+    if taken {
+        engine.refuse_namespace(namespace);
+    }
+    taken
+}
 
 /// The names below a namespace, or at the top: members and namespaces in byte order.
-pub fn names(snapshot: &Snapshot, namespace: Option<&str>) -> Vec<String> {
-    let mut names: Vec<String> = snapshot
-        .list("tool")
-        .iter()
-        .filter_map(|r| match (namespace, r.namespace()) {
-            (None, None) if is_plain_member(r) => Some(r.key.clone()),
-            (None, Some(ns)) if is_namespaced_member(r) => Some(ns.to_owned()),
-            (Some(wanted), Some(ns)) if wanted == ns && is_namespaced_member(r) => Some(r.local_name().to_owned()),
-            _ => None,
-        })
-        .collect();
+pub fn names(engine: &Engine, snapshot: &Snapshot, namespace: Option<&str>) -> Vec<String> {
+    let name = |r: &Rc<Record>| match (namespace, r.namespace()) {
+        (None, None) => Some(r.key.clone()),
+        (None, Some(ns)) => Some(ns.to_owned()),
+        (Some(wanted), Some(ns)) if wanted == ns => Some(r.local_name().to_owned()),
+        _ => None,
+    };
+    let mut names: Vec<String> =
+        snapshot.list("tool").iter().filter(|r| is_offered(engine, snapshot, r)).filter_map(name).collect();
     names.sort();
     names.dedup();
     names
@@ -47,21 +64,24 @@ pub enum Resolved {
 ///
 /// # Errors
 /// `UnknownMember` with the names that are there.
-pub fn resolve(snapshot: &Snapshot, path: &[String]) -> Result<Resolved, Error> {
+pub fn resolve(engine: &Engine, snapshot: &Snapshot, path: &[String]) -> Result<Resolved, Error> {
     let is_member = |r: &Record| if path.len() == 1 { is_plain_member(r) } else { is_namespaced_member(r) };
+    let refused = || path.len() > 1 && path.first().is_some_and(|ns| is_refused(engine, snapshot, ns));
     match snapshot.find("tool", &path.join("/")) {
+        Found::Absent => {}
+        _ if refused() => {}
         Found::Record(record) if is_member(&record) => return Ok(Resolved::Member(record)),
         Found::Lazy(load) => return Ok(Resolved::Lazy(load)),
-        _ => {}
+        Found::Record(_) => {}
     }
-    let top = names(snapshot, None);
+    let top = names(engine, snapshot, None);
     if let [name] = path
         && top.contains(name)
     {
         return Ok(Resolved::Namespace);
     }
     let available = match path {
-        [ns, _] if top.contains(ns) => names(snapshot, Some(ns)),
+        [ns, _] if top.contains(ns) => names(engine, snapshot, Some(ns)),
         _ => top,
     };
     let name = path.join("$");
@@ -83,8 +103,8 @@ pub fn describe(record: &Record) -> Value {
 }
 
 /// Help on a member as lines; `None` when no member has that name.
-pub fn help(snapshot: &Snapshot, name: &str, budget: u64) -> Option<Vec<String>> {
-    let record = snapshot.winner("tool", name).filter(|r| r.text("exposure") != Some("hidden"))?;
+pub fn help(engine: &Engine, snapshot: &Snapshot, name: &str, budget: u64) -> Option<Vec<String>> {
+    let record = snapshot.winner("tool", name).filter(|r| is_offered(engine, snapshot, r))?;
     let schema = record.schema.as_ref().map(|s| s.json());
     let signature = typed_signature(&record);
     let description = described(&record);
@@ -96,10 +116,11 @@ pub fn help(snapshot: &Snapshot, name: &str, budget: u64) -> Option<Vec<String>>
     Some(help_lines(MemberHelp { signature: &signature, description, schema, formals: &formals }, budget))
 }
 
-/// Searches all that is offered.
-pub fn find(snapshot: &Snapshot, words: &str, limit: usize) -> Value {
-    let offered = |r: &Rc<Record>| is_plain_member(r) || is_namespaced_member(r);
-    let docs: Vec<Doc> = snapshot.list("tool").iter().filter(|r| offered(r)).map(|r| doc(r)).collect();
+/// Searches all that is offered, and the documents of search sources.
+pub fn find(engine: &Engine, snapshot: &Snapshot, more: Vec<Doc>, words: &str, limit: usize) -> Value {
+    let tools = snapshot.list("tool");
+    let mut docs: Vec<Doc> = tools.iter().filter(|r| is_offered(engine, snapshot, r)).map(|r| doc(r)).collect();
+    docs.extend(more);
     let hits = search(&docs, words, limit);
     let rows = hits.iter().map(|h| json!({"name": h.name, "kind": h.kind, "signature": h.signature, "score": h.score}));
     Value::Array(rows.collect())
@@ -135,17 +156,38 @@ pub fn problems(registry: &Registry, record: &str, args: &HostValue) -> Vec<Stri
     }
 }
 
-fn record_problems(record: &Record, args: &HostValue) -> Vec<String> {
+pub(super) fn record_problems(record: &Record, args: &HostValue) -> Vec<String> {
     let Some(schema) = record.schema.as_ref() else { return Vec::new() };
+    // The R function of a native tool has a signature of its own, and checks it.
+    if record.spec.field("execute").is_some_and(is_native) && record.has_function("fun") {
+        return Vec::new();
+    }
     if let Some(signature) = derived_from(record, schema) {
         return misnamed(signature, args);
     }
-    let checked = schema.check_host(&given(schema, args));
+    let checked = schema.check_host(&with_stand_ins(schema.json(), given(schema, args)));
     let mut problems = checked.errors;
     if let Some(fields) = checked.input.as_object() {
         problems.extend(schema.unknown_arguments(fields).iter().map(|name| format!("unknown argument '{name}'")));
     }
     problems
+}
+
+/// Arguments of which the schema gives no type may be anything: what JSON can't hold, and what is large, stays with the
+/// host, and something stands in for it.
+fn with_stand_ins<'a>(schema: &Value, args: Cow<'a, HostValue>) -> Cow<'a, HostValue> {
+    let typed = |name: &str| schema["properties"][name].get("type").is_some();
+    let stays = |item: &HostValue| cells(item) > SHOWN_BYTES / 2 || item.to_json().is_err();
+    let needed = |(name, item): (&String, &HostValue)| !typed(name) && stays(item);
+    let pairs = || args.names.iter().flatten().zip(args.items().unwrap_or_default());
+    if !pairs().any(needed) {
+        return args;
+    }
+    let items = pairs().map(|(name, item)| {
+        let stand_in = || HostValue::named([("$r", HostValue::from("")), ("class", item.class_word().into())]);
+        (name.clone(), if needed((name, item)) { stand_in() } else { item.clone() })
+    });
+    Cow::Owned(HostValue::named(items.collect::<Vec<_>>()))
 }
 
 /// The arguments without those that are NULL and that the schema can do without: R functions take NULL for nothing.
@@ -180,23 +222,118 @@ fn misnamed(signature: &Signature, args: &HostValue) -> Vec<String> {
     problems
 }
 
+/// The level of a call of a member that comes with gptr, 0 to 4; `None` where its tool's annotations say it.
+pub fn level(name: &str, input: &HostValue) -> Option<u8> {
+    let input = input.to_json().unwrap_or_default();
+    crate::gate::member::with_input(name, &input).map(|judged| judged.level)
+}
+
 /// A call may stand within this many others: members and hooks that set off each other come to an end.
 const DEEPEST: usize = 16;
 
 /// Vectors longer than this are described, not shown, to hooks and policies.
 const SHOWN_BYTES: usize = 64 * 1024;
 
-/// Arguments of a call from R as the engine sees them: plain data as JSON, anything else a description.
-pub fn descriptor(args: &HostValue) -> Value {
+/// Arguments of a call from R as the engine sees them: plain data as JSON, anything else a description. `id` is what
+/// the host keeps them under.
+pub fn descriptor(args: &HostValue, id: &str) -> Value {
     let (Some(items), Some(names)) = (args.items(), &args.names) else { return json!({}) };
     let fields = names.iter().zip(items).map(|(name, item)| {
         // Each element has a separator at least: what is longer anyway need not be written to know.
         let small = cells(item) <= SHOWN_BYTES / 2;
         let plain = small.then(|| item.to_json().ok()).flatten().filter(|v| v.to_string().len() <= SHOWN_BYTES);
-        let described = || json!({"$r": Value::Null, "class": item.class_word(), "length": item.len()});
+        let described = || json!({"$r": id, "class": item.class_word(), "length": item.len()});
         (name.clone(), plain.unwrap_or_else(described))
     });
     Value::Object(fields.collect())
+}
+
+/// The arguments of a call from R.
+#[derive(Clone)]
+pub struct Arguments {
+    /// What the host keeps them under.
+    pub id: String,
+    /// The arguments as the host gave them.
+    pub host: HostValue,
+    /// What hooks and policies see of them.
+    pub seen: Value,
+}
+
+/// What was made of the arguments of a call from R.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Change {
+    /// New values by name.
+    pub changed: Map<String, Value>,
+    /// Names of arguments that are gone.
+    pub dropped: Vec<String>,
+}
+
+impl Arguments {
+    /// Arguments that the host keeps under `id`.
+    pub fn new(id: String, host: HostValue) -> Self {
+        Arguments { seen: descriptor(&host, &id), id, host }
+    }
+
+    /// How `input` differs from the arguments. What is not touched stays the host's object.
+    ///
+    /// # Errors
+    /// What can't be changed: an argument that hooks and policies see a description of, or one without a name of its
+    /// own.
+    pub fn change_to(&self, input: &Value) -> Result<Change, String> {
+        if *input == self.seen {
+            return Ok(Change::default());
+        }
+        let (Some(now), Some(before)) = (input.as_object(), self.seen.as_object()) else {
+            return Err("must be one JSON object".to_owned());
+        };
+        if !self.host.is_empty() && !self.host.uniquely_named() {
+            return Err("arguments without names of their own can't be modified".to_owned());
+        }
+        let mut change = Change::default();
+        for (name, value) in now.iter().filter(|(name, value)| before.get(*name) != Some(value)) {
+            if is_described(value) || before.get(name).is_some_and(is_described) {
+                return Err(format!("'{name}' is an object of the session and can't be modified"));
+            }
+            change.changed.insert(name.clone(), value.clone());
+        }
+        change.dropped = before.keys().filter(|name| !now.contains_key(*name)).cloned().collect();
+        Ok(change)
+    }
+
+    /// What is wrong with the arguments once they are `input`.
+    pub fn problems(&self, record: &Record, input: &Value) -> Vec<String> {
+        let change = match self.change_to(input) {
+            Ok(change) => change,
+            Err(problem) => return vec![problem],
+        };
+        if change == Change::default() {
+            return record_problems(record, &self.host);
+        }
+        let kept = self.host.names.iter().flatten().zip(self.host.items().unwrap_or_default());
+        let kept = kept.filter(|(name, _)| !change.dropped.contains(name) && !change.changed.contains_key(*name));
+        let kept = kept.map(|(name, item)| (name.clone(), item.clone()));
+        let new = change.changed.iter().map(|(name, value)| (name.clone(), host_of(value)));
+        record_problems(record, &HostValue::named(kept.chain(new)))
+    }
+}
+
+fn is_described(value: &Value) -> bool {
+    value.get("$r").is_some()
+}
+
+/// JSON as a host would have it.
+fn host_of(value: &Value) -> HostValue {
+    match value {
+        Value::Null => HostValue::null(),
+        Value::Bool(flag) => (*flag).into(),
+        Value::String(text) => text.as_str().into(),
+        Value::Number(number) => match number.as_i64().and_then(|n| i32::try_from(n).ok()) {
+            Some(whole) => whole.into(),
+            None => number.as_f64().unwrap_or_default().into(),
+        },
+        Value::Array(items) => HostValue::list(items.iter().map(host_of)),
+        Value::Object(fields) => HostValue::named(fields.iter().map(|(name, value)| (name.clone(), host_of(value)))),
+    }
 }
 
 /// The elements of a value, down to the last level.
@@ -221,7 +358,8 @@ pub struct MemberCall {
     pub from_model_code: bool,
 }
 
-/// A task that makes the call through the whole pipeline. Its value is `{text}`; the host keeps the member's value.
+/// A task that makes the call through the whole pipeline. Its value is `{text, id, images}`: the id of the call, and
+/// images as blocks. The host keeps the member's value.
 ///
 /// # Errors
 /// `NotAvailable` when the session has no run.
@@ -229,7 +367,7 @@ pub fn call(engine: &Rc<Engine>, session: &Rc<Session>, call: MemberCall) -> Res
     let Some(running) = session.running.borrow().clone() else {
         return Err(Error::NotAvailable { member: "a member call in a run".into(), provided_by: None });
     };
-    let input = descriptor(&call.input);
+    let arguments = Arguments::new(call.args, call.input);
     let (engine, session) = (engine.clone(), session.clone());
     let bell = engine.bell.clone();
     Ok(Task::new(&bell, move |host| async move {
@@ -247,18 +385,59 @@ pub fn call(engine: &Rc<Engine>, session: &Rc<Session>, call: MemberCall) -> Res
             scene.diagnose("nesting", "tool_call", "too_deep", &format!("{}: {message}", call.key));
             return Err(Error::Tool { tool: call.key, status: "denied", message });
         }
-        let record = scene.find(|snapshot| snapshot.find("tool", &call.key)).await;
-        let problems = record.map_or_else(Vec::new, |r| record_problems(&r, &call.input));
-        let nested = Nested { outer: call.outer, args: call.args, from_model_code: call.from_model_code, problems };
-        let request = CallRequest { id, name: call.key, input: CallInput::Json(input), nested: Some(nested) };
+        let input = CallInput::Json(arguments.seen.clone());
+        let nested = Nested { outer: call.outer, arguments, from_model_code: call.from_model_code };
+        let request = CallRequest { id: id.clone(), name: call.key, input, nested: Some(nested) };
         let finished = scene.perform(request).await;
         let text = finished.result.plain();
         if let Some(error) = finished.stop {
             scene.run.stop.borrow_mut().get_or_insert(error);
         }
         match finished.status {
-            "ok" => Ok(json!({"text": text})),
+            "ok" => {
+                let images = finished.result.content.iter().filter(|b| matches!(b, Block::Image { .. }));
+                Ok(json!({"text": text, "id": id, "images": images.map(Block::to_json).collect::<Vec<_>>()}))
+            }
             status => Err(Error::Tool { tool: finished.key, status, message: text }),
         }
     }))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn arguments() -> Arguments {
+        let big = HostValue::strings(["x".repeat(SHOWN_BYTES)]);
+        Arguments::new("m1".into(), HostValue::named([("n", HostValue::from(1)), ("big", big)]))
+    }
+
+    #[test]
+    fn plain_arguments_can_be_modified_and_described_ones_can_not() {
+        let args = arguments();
+        assert_eq!(args.seen["big"], json!({"$r": "m1", "class": "character", "length": 1}));
+        let with = |name: &str, value: Value| {
+            let mut input = args.seen.clone();
+            input[name] = value;
+            args.change_to(&input)
+        };
+        assert_eq!(args.change_to(&args.seen), Ok(Change::default()));
+        let change = with("n", json!(2)).unwrap();
+        assert_eq!((change.changed.get("n"), change.changed.len()), (Some(&json!(2)), 1));
+        assert_eq!(with("new", json!("x")).unwrap().changed["new"], "x");
+        assert!(with("big", json!("short")).is_err());
+        assert!(with("n", args.seen["big"].clone()).is_err());
+        assert_eq!(args.change_to(&json!({"n": 1})).unwrap().dropped, ["big"]);
+    }
+
+    #[test]
+    fn arguments_without_names_of_their_own_can_not_be_modified() {
+        let args = HostValue::named([("", HostValue::from(1)), ("", 2.into())]);
+        let args = Arguments::new("m1".into(), args);
+        assert_eq!(args.change_to(&args.seen), Ok(Change::default()));
+        assert!(args.change_to(&json!({"": 3})).is_err());
+        let none = Arguments::new("m1".into(), HostValue::list([]));
+        assert_eq!(none.change_to(&json!({"x": 3})).unwrap().changed.len(), 1);
+    }
 }

@@ -1,19 +1,22 @@
 //! A run: requests, tool calls, boundaries, until the model is done or something ends it.
 
+pub mod budget;
 pub mod check;
+pub mod event;
 pub(crate) mod freeze;
 pub mod lane;
 pub mod member;
 pub mod models;
+pub mod native;
 pub mod partial;
-pub(crate) mod permission;
+pub mod permission;
 pub(crate) mod request;
 pub(crate) mod scene;
 pub(crate) mod tool;
 pub(crate) mod tool_result;
 
-use std::cell::RefCell;
-use std::collections::HashMap;
+pub use tool_result::within as text_within_budget;
+
 use std::rc::Rc;
 
 use crate::clock;
@@ -28,7 +31,7 @@ use crate::task::{Host, Task};
 use crate::value::{Value, json};
 use request::Ended;
 use scene::Scene;
-use tool::{CallInput, CallRequest};
+use tool::{CallInput, CallRequest, Finished};
 
 /// How a run settled.
 struct Settled {
@@ -145,10 +148,10 @@ impl Drop for Guard {
 }
 
 fn close_open_calls(session: &Session) {
-    let executing = session.running.borrow().as_ref().and_then(|r| r.executing.take());
+    let executing = session.running.borrow().as_ref().map(|r| r.executing.take()).unwrap_or_default();
     for (id, name) in session.history.open_calls() {
-        let message = match executing.as_ref().filter(|(executing, _)| *executing == id) {
-            Some((_, since)) => failed_call(id, name, tool::interrupted(since.elapsed().as_secs_f64())),
+        let message = match executing.get(&id) {
+            Some(since) => failed_call(id, name, tool::interrupted(since.elapsed().as_secs_f64())),
             None => not_executed(id, name, "the run ended"),
         };
         session.history.push(message);
@@ -269,7 +272,7 @@ impl Scene {
         self.notify("message_end", || json!({"role": role, "message": message.to_json()})).await;
     }
 
-    async fn turns(&self, target: Target) -> Settled {
+    async fn turns(&self, mut target: Target) -> Settled {
         let limit = self.session.state.borrow().settings.max_turns;
         let mut left = limit;
         loop {
@@ -280,7 +283,16 @@ impl Scene {
                 self.end_turn(None, &[]).await;
                 return Settled::blocked(error);
             }
+            if let Err(error) = self.within_budget(&target).await {
+                self.end_turn(None, &[]).await;
+                return Settled { status: Status::Budget, reason: Some(error.to_string()), error: Some(error) };
+            }
             left = left.saturating_sub(1);
+            if let Err(error) = self.retarget(&mut target).await {
+                self.end_turn(None, &[]).await;
+                return Settled::failed(error);
+            }
+            self.say_notes().await;
             let message = match self.request(&target.provider, &target.model, &target.frozen).await {
                 Ended::Reply(message) if !self.run.signal.is_raised() => message,
                 Ended::Reply(_) | Ended::Aborted => return self.aborted().await,
@@ -298,6 +310,33 @@ impl Scene {
                 }
                 Next::Settle(settled) => return settled,
             }
+        }
+    }
+
+    /// Asks the model that a handler has chosen meanwhile.
+    async fn retarget(&self, target: &mut Target) -> Result<(), Error> {
+        let choice = self.session.state.borrow().model.clone();
+        let from = target.model.reference();
+        if from == choice.reference() {
+            return Ok(());
+        }
+        let snapshot = self.settled(|s| s.find("provider", &choice.provider).pending()).await;
+        (target.provider, target.model) = models::lookup(&snapshot, &choice)?;
+        let to = choice.reference();
+        let reason = self.session.state.borrow_mut().model_reason.take();
+        self.notify("model_select", || json!({"from": from, "to": to, "reason": reason})).await;
+        let note = ("model".to_owned(), format!("From here on the model is {to}."));
+        self.session.state.borrow_mut().notes.push(note);
+        Ok(())
+    }
+
+    /// Says what the program has to say to the model.
+    async fn say_notes(&self) {
+        let notes = std::mem::take(&mut self.session.state.borrow_mut().notes);
+        for (kind, text) in notes {
+            let content = vec![Block::text(self.engine.redactor.borrow().redact(&text).into_owned())];
+            let timestamp = clock::now_ms();
+            self.announce(Message::Operator { kind, content, origin_text: None, timestamp }).await;
         }
     }
 
@@ -319,14 +358,17 @@ impl Scene {
             }
             all_terminate = false;
         } else {
-            for (i, call) in calls.iter().enumerate() {
-                let finished = self.make(call).await;
-                all_terminate &= finished.result.terminate;
+            let mut rest = calls.as_slice();
+            while !rest.is_empty() {
+                let finished = self.make(self.neighbours(rest)).await;
+                rest = &rest[finished.len()..];
+                all_terminate &= finished.iter().all(|f| f.result.terminate);
                 if self.run.signal.is_raised() {
                     return Next::Settle(self.aborted().await);
                 }
-                if let Some(error) = finished.stop.or_else(|| self.run.stop.take()) {
-                    return self.blocked(&calls[i + 1..], message, results_from, error).await;
+                let stop = finished.into_iter().find_map(|f| f.stop);
+                if let Some(error) = stop.or_else(|| self.run.stop.take()) {
+                    return self.blocked(rest, message, results_from, error).await;
                 }
             }
         }
@@ -343,18 +385,39 @@ impl Scene {
         if all_terminate || (done && !waits) { Next::Settle(Settled::idle()) } else { Next::Request }
     }
 
-    async fn make(&self, call: &ModelCall) -> tool::Finished {
-        let input = match &call.raw {
-            Some(text) => CallInput::Text(text.clone()),
-            None => CallInput::Json(call.arguments.clone()),
-        };
-        let request = CallRequest { id: call.id.clone(), name: call.name.clone(), input, nested: None };
-        let finished = self.perform(request).await;
-        let gloss = finished.result.gloss.clone().unwrap_or_else(|| call.gloss());
-        self.host.show(json!({"type": "tool", "gloss": gloss, "is_error": finished.result.is_error}));
-        let message = self.session.history.last(|m| matches!(m, Message::ToolResult { .. }));
-        self.notify("message_start", || json!({"role": "tool_result"})).await;
-        self.notify("message_end", || json!({"role": "tool_result", "message": message.map(|m| m.to_json())})).await;
+    /// The calls at the head that are made together: neighbours whose tools are native and concurrent, else one.
+    fn neighbours<'a>(&self, calls: &'a [ModelCall]) -> &'a [ModelCall] {
+        let snapshot = self.snapshot();
+        let together = calls.iter().take_while(|call| self.is_concurrent(&snapshot, &call.name)).count();
+        &calls[..together.clamp(1, calls.len())]
+    }
+
+    /// Makes calls. Each is admitted in order; the bodies of those that may then run at once; the results come in order.
+    /// Fewer are made than were given when one of them stops the run.
+    async fn make(&self, calls: &[ModelCall]) -> Vec<Finished> {
+        let mut admitted = Vec::new();
+        for call in calls {
+            let call = self.admit(call.request()).await;
+            let last = call.stops() || self.run.signal.is_raised();
+            admitted.push(call);
+            if last {
+                break;
+            }
+        }
+        if admitted.len() > 1 {
+            admitted.iter_mut().for_each(|call| self.start_body(call));
+        }
+        let mut finished = Vec::new();
+        for (call, admitted) in calls.iter().zip(admitted) {
+            let done = self.conclude(admitted).await;
+            let gloss = done.result.gloss.clone().unwrap_or_else(|| call.gloss());
+            self.host.show(json!({"type": "tool", "gloss": gloss, "is_error": done.result.is_error}));
+            let message = self.session.history.last(|m| matches!(m, Message::ToolResult { .. }));
+            let message = message.map(|m| m.to_json());
+            self.notify("message_start", || json!({"role": "tool_result"})).await;
+            self.notify("message_end", || json!({"role": "tool_result", "message": message})).await;
+            finished.push(done);
+        }
         finished
     }
 
@@ -389,9 +452,14 @@ impl Scene {
         .await;
     }
 
-    /// A word of the person while the model works.
+    /// A word of the person, or of an extension, while the model works.
     async fn steer(&self, input: Input) {
         let text = self.engine.redactor.borrow().redact(&input.text).into_owned();
+        if input.source == Input::EXTENSION {
+            let message =
+                Message::User { content: vec![Block::text(text)], source: input.source, timestamp: clock::now_ms() };
+            return self.announce(message).await;
+        }
         let content = vec![Block::text(format!("The user sent this while you were working:\n\n{text}"))];
         let message = Message::Operator {
             kind: "steer_relay".into(),
@@ -443,6 +511,14 @@ struct ModelCall {
 }
 
 impl ModelCall {
+    fn request(&self) -> CallRequest {
+        let input = match &self.raw {
+            Some(text) => CallInput::Text(text.clone()),
+            None => CallInput::Json(self.arguments.clone()),
+        };
+        CallRequest { id: self.id.clone(), name: self.name.clone(), input, nested: None }
+    }
+
     /// The call in one line.
     fn gloss(&self) -> String {
         let text = match self.arguments.get("code").and_then(Value::as_str) {
@@ -480,6 +556,3 @@ fn start_blocks(given: Option<&Value>) -> Vec<Block> {
         })
         .collect()
 }
-
-/// Approvals of a run, by tool call: the level of the code, and the members that it was seen to call.
-pub type Approved = Rc<RefCell<HashMap<String, (u8, Vec<(String, u8)>)>>>;

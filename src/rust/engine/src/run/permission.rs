@@ -1,20 +1,24 @@
 //! May this call run? Risk, policies, and the question to the person.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
+use super::native::NativeCall;
 use super::scene::Scene;
-use super::tool::{CallRequest, is_evaluator, problem};
+use super::tool::{CallInput, CallRequest, is_evaluator, problem};
 use crate::error::Error;
 use crate::gate::lattice::{Decision, Guards, Next, Opinion, Round, Verdict};
+use crate::gate::member;
 use crate::gate::message::{Refusal, denied, how_to_allow};
 use crate::gate::mode::{self, Action, Mode};
 use crate::gate::risk::{self, Risk};
 use crate::gate::{Around, risk_of_code};
 use crate::hook::Answer;
 use crate::meaning::Role;
-use crate::registry::store::Record;
+use crate::registry::store::{Record, Snapshot};
 use crate::reply::{Exit, HostReply};
 use crate::schema::Schema;
+use crate::session::SeenCode;
 use crate::value::{HostValue, Value, json};
 
 /// The sources of the policies that are decided here; the host's `check` of such a record is never called.
@@ -32,7 +36,11 @@ pub struct Gate<'a> {
     /// Its tool.
     pub record: &'a Record,
     /// The schema of its input.
-    pub schema: Option<&'a Schema>,
+    schema: Option<&'a Schema>,
+    /// Its body, when that is native.
+    pub native: Option<&'a NativeCall>,
+    /// The level that was found last.
+    level: Cell<Option<u8>>,
 }
 
 /// The outcome.
@@ -66,7 +74,35 @@ impl Assessed {
     }
 }
 
-impl Gate<'_> {
+impl<'a> Gate<'a> {
+    /// A gate for a call.
+    pub fn new(
+        scene: &'a Scene,
+        request: &'a CallRequest,
+        record: &'a Record,
+        schema: Option<&'a Schema>,
+        native: Option<&'a NativeCall>,
+    ) -> Self {
+        Gate { scene, request, record, schema, native, level: Cell::new(None) }
+    }
+
+    /// How much the call can do, as found last.
+    pub fn level(&self) -> Option<u8> {
+        self.level.get()
+    }
+
+    /// The schema of the input.
+    pub fn schema(&self) -> Option<&'a Schema> {
+        self.schema
+    }
+
+    /// What is wrong with an input, in one line. Arguments that R code gave are checked as what they are in R.
+    pub fn problem(&self, input: &Value) -> Option<String> {
+        let Some(nested) = &self.request.nested else { return problem(self.schema, input) };
+        let problems = nested.arguments.problems(self.record, input);
+        (!problems.is_empty()).then(|| problems.join("; "))
+    }
+
     /// Asks all policies, and the person when they say so. `known` is what was judged before.
     pub async fn decide(&self, input: Value, known: Option<Assessed>) -> Asked {
         let policies = self.scene.list("policy").await;
@@ -91,7 +127,7 @@ impl Gate<'_> {
             if let Some(text) = self.scene.halted() {
                 return Asked::Denied(text);
             }
-            if let Some(problem) = problem(self.schema, round.input()) {
+            if let Some(problem) = self.problem(round.input()) {
                 let text = format!(
                     "Invalid arguments for {}: {problem} (as policy '{modifier}' changed them)",
                     self.record.key
@@ -113,10 +149,12 @@ impl Gate<'_> {
     /// The risk of the input: the tool's own word, the analysis of code, else by its annotations. What is `known` of
     /// the same input is not found out again.
     pub async fn assess(&self, input: &Value, known: Option<Assessed>) -> Assessed {
-        if let Some(known) = known.filter(|k| k.input == *input) {
-            return known;
-        }
-        Assessed { input: input.clone(), ..self.judge(input).await }
+        let assessed = match known.filter(|k| k.input == *input) {
+            Some(known) => known,
+            None => Assessed { input: input.clone(), ..self.judge(input).await },
+        };
+        self.level.set(Some(assessed.level));
+        assessed
     }
 
     async fn judge(&self, input: &Value) -> Assessed {
@@ -124,6 +162,9 @@ impl Gate<'_> {
             let args = vec![input.clone()];
             let reply = self.scene.consult(self.record, "risk", Role::Risk, Some(&self.request.id), args).await;
             return self.read_risk(&reply);
+        }
+        if let Some(level) = self.native.and_then(|n| n.level(input)) {
+            return Assessed::at(level);
         }
         let hints = self.record.spec.field("annotations");
         let read_only = hints.and_then(|a| a.field("read_only")).and_then(HostValue::as_flag) == Some(true);
@@ -135,9 +176,7 @@ impl Gate<'_> {
             let Some(facts) = reply.result().ok().and_then(|v| v.to_json().ok()) else {
                 return Assessed::at(risk::UNKNOWN);
             };
-            let existing = |name: &str| facts.get("existing")?.get(name)?.as_f64();
-            let around = Around { existing: &existing, member_level: &|path| self.member_level(path), rules: &[] };
-            let risk = risk_of_code(&facts, &around);
+            let risk = code_risk(&self.scene.snapshot(), &facts);
             let guard = facts.get("guard").and_then(Value::as_str).map(str::to_owned);
             return Assessed { code: Some(risk.clone()), guard, ..Assessed::at(risk.level) };
         }
@@ -148,27 +187,34 @@ impl Gate<'_> {
         Assessed::at(level)
     }
 
-    /// The level of a `peter$` member that code calls: 0 for read-only ones.
-    fn member_level(&self, path: &str) -> Option<u8> {
-        let record = self.scene.snapshot().winner("tool", path)?;
-        let hints = record.spec.field("annotations");
-        let read_only = hints.and_then(|a| a.field("read_only")).and_then(HostValue::as_flag) == Some(true);
-        Some(if read_only { 0 } else { 2 })
-    }
-
     async fn ask_policy(&self, policy: &Record, round: &mut Round, assessed: &Assessed) {
         if NATIVE_POLICIES.contains(&policy.source.as_str()) {
             let silent = self.scene.session.state.borrow().settings.unsafe_no_permissions;
             return round.opinion(&policy.key, if silent { None } else { self.builtin_opinion(&policy.key, assessed) });
         }
         let call = json!({
-            "id": self.request.id, "name": self.record.key, "input": round.input(), "raw": Value::Null,
+            "id": self.request.id, "name": self.record.key, "input": round.input(), "raw": self.raw(),
             "tool": self.record.key, "nested": self.request.nested.is_some(),
             "parent_id": self.request.nested.as_ref().and_then(|n| n.outer.clone()),
-            "outer_level": Value::Null, "risk": risk_value(assessed)
+            "outer_level": self.outer_code().map(|code| code.level), "risk": risk_value(assessed)
         });
         let reply = self.scene.consult(policy, "check", Role::Policy, Some(&self.request.id), vec![call]).await;
         round.answer(&policy.key, &policy.source, &reply);
+    }
+
+    /// The arguments as the model wrote them.
+    fn raw(&self) -> Option<String> {
+        match (&self.request.nested, &self.request.input) {
+            (Some(_), _) => None,
+            (None, CallInput::Text(text)) => Some(text.clone()),
+            (None, CallInput::Json(value)) => Some(value.to_string()),
+        }
+    }
+
+    /// What is known of the code of the model that makes this call.
+    fn outer_code(&self) -> Option<SeenCode> {
+        let outer = self.request.nested.as_ref().filter(|n| n.from_model_code)?.outer.as_ref()?;
+        self.scene.run.code.borrow().get(outer).cloned()
     }
 
     fn builtin_opinion(&self, name: &str, assessed: &Assessed) -> Option<Opinion> {
@@ -186,8 +232,16 @@ impl Gate<'_> {
         match &assessed.code {
             Some(risk) if risk.is_control() => Action::Control,
             Some(_) => Action::Code,
-            None => Action::Tool,
+            None if self.moves_files(assessed) => Action::Write,
+            None => self.native.map_or(Action::Tool, NativeCall::action),
         }
+    }
+
+    /// True for a command that does no more to files than editing them would.
+    fn moves_files(&self, assessed: &Assessed) -> bool {
+        is_built_in(self.record)
+            && member::with_input(&self.record.key, &assessed.input)
+                .is_some_and(|j| j.moves && j.level == assessed.level)
     }
 
     async fn settle(&self, verdict: Verdict, assessed: &Assessed) -> Asked {
@@ -201,8 +255,8 @@ impl Gate<'_> {
             return Asked::Denied(text);
         }
         match verdict.decision {
-            Decision::Allow => Asked::Run(verdict.input),
-            Decision::Ask if self.was_approved(assessed) => Asked::Run(verdict.input),
+            Decision::Allow => self.run(verdict.input, assessed, false),
+            Decision::Ask if self.was_approved(assessed) => self.run(verdict.input, assessed, false),
             Decision::Deny => Asked::Denied(denied(Refusal::Policy, &verdict.reason)),
             // Nobody is asked about what can't run anyway.
             Decision::Ask | Decision::AskHuman if assessed.guard.is_some() => {
@@ -212,10 +266,11 @@ impl Gate<'_> {
         }
     }
 
-    /// Notes what code that a hook or a person approved calls: the question is not asked again for those members.
-    fn approved(&self, input: Value, assessed: &Assessed) -> Asked {
+    /// The call runs. Of code it is noted what it calls, and whether a hook or the person approved it.
+    fn run(&self, input: Value, assessed: &Assessed, approved: bool) -> Asked {
         if let Some(risk) = &assessed.code {
-            self.scene.run.approved.borrow_mut().insert(self.request.id.clone(), (risk.level, risk.members.clone()));
+            let seen = SeenCode { level: risk.level, members: risk.members.clone(), approved };
+            self.scene.run.code.borrow_mut().insert(self.request.id.clone(), seen);
         }
         Asked::Run(input)
     }
@@ -229,10 +284,8 @@ impl Gate<'_> {
 
     /// True for a member that the code around it was seen to call, at or below the level that was approved.
     fn was_approved(&self, assessed: &Assessed) -> bool {
-        let outer = self.request.nested.as_ref().filter(|n| n.from_model_code).and_then(|n| n.outer.as_ref());
-        let approved = self.scene.run.approved.borrow();
-        let Some((level, members)) = outer.and_then(|id| approved.get(id)) else { return false };
-        assessed.level <= *level && members.iter().any(|(path, _)| *path == self.record.key)
+        let Some(code) = self.outer_code().filter(|code| code.approved) else { return false };
+        assessed.level <= code.level && code.members.iter().any(|(path, _)| *path == self.record.key)
     }
 
     async fn question(&self, verdict: Verdict, assessed: &Assessed) -> Asked {
@@ -249,7 +302,7 @@ impl Gate<'_> {
             let allowed = fields.get("decision").and_then(Value::as_str) == Some("allow");
             return match self.scene.halted() {
                 Some(text) if allowed => Asked::Denied(text),
-                None if allowed => self.approved(verdict.input, assessed),
+                None if allowed => self.run(verdict.input, assessed, true),
                 _ => Asked::Denied(denied(Refusal::Hook, reason)),
             };
         }
@@ -297,7 +350,7 @@ impl Gate<'_> {
         match answer.field("decision").and_then(HostValue::as_str) {
             Some("allow") => {
                 self.grant(verdict.decision, assessed);
-                self.approved(verdict.input, assessed)
+                self.run(verdict.input, assessed, true)
             }
             Some("abort") => {
                 self.scene.run.signal.abort("user");
@@ -306,6 +359,31 @@ impl Gate<'_> {
             _ => Asked::Denied(denied(Refusal::PersonNo, feedback)),
         }
     }
+}
+
+/// The risk of code from the facts that the host found in its text.
+pub fn code_risk(snapshot: &Snapshot, facts: &Value) -> Risk {
+    let existing = |name: &str| facts.get("existing")?.get(name)?.as_f64();
+    let around = Around {
+        existing: &existing,
+        member_level: &|path| member_level(snapshot, path),
+        built_in: &|path| snapshot.winner("tool", path).is_some_and(|r| is_built_in(&r)),
+        rules: &[],
+    };
+    risk_of_code(facts, &around)
+}
+
+/// The level of a `peter$` member that code calls: 0 for read-only ones.
+fn member_level(snapshot: &Snapshot, path: &str) -> Option<u8> {
+    let record = snapshot.winner("tool", path)?;
+    let hints = record.spec.field("annotations");
+    let read_only = hints.and_then(|a| a.field("read_only")).and_then(HostValue::as_flag) == Some(true);
+    Some(if read_only { 0 } else { 2 })
+}
+
+/// True for a record that comes with gptr, whatever else has its name.
+fn is_built_in(record: &Record) -> bool {
+    record.source.starts_with("builtin:")
 }
 
 fn risk_value(assessed: &Assessed) -> Value {

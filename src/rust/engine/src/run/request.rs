@@ -171,6 +171,8 @@ impl Scene {
         let row = usage_row(self, &assistant, began, started.elapsed().as_secs_f64());
         if !aborted {
             self.session.note_usage(&row);
+            self.engine.note_usage(&row);
+            self.spend(&assistant.usage);
             self.notify("usage", || json!({"row": row})).await;
         }
         let message = self.session.history.push(Message::Assistant(assistant));

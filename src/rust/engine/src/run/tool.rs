@@ -4,6 +4,8 @@
 use std::rc::Rc;
 use std::time::Instant;
 
+use super::member::{Arguments, Change};
+use super::native::NativeCall;
 use super::permission::{Asked, Assessed, Gate};
 use super::scene::{How, Scene};
 use super::tool_result::ToolResult;
@@ -16,7 +18,14 @@ use crate::registry::store::{Found, Record, Snapshot};
 use crate::reply::{Exit, HostReply};
 use crate::schema::Schema;
 use crate::task::CallStyle;
-use crate::value::{Value, json};
+use crate::value::{HostValue, Value, json};
+
+/// Nested calls that the details of a call tell of.
+const NOTED: usize = 20;
+/// Characters that they say of each.
+const SUMMARY: usize = 60;
+/// Tokens that are left for text beside images.
+const LEAST_BESIDE_IMAGES: u64 = 200;
 
 /// A call to be made.
 pub struct CallRequest {
@@ -43,12 +52,10 @@ pub enum CallInput {
 pub struct Nested {
     /// The tool call that it is nested in, when there is one.
     pub outer: Option<String>,
-    /// The host keeps the arguments under this id.
-    pub args: String,
+    /// The arguments.
+    pub arguments: Arguments,
     /// True when the code was written by the model.
     pub from_model_code: bool,
-    /// What is wrong with the arguments, checked as R values.
-    pub problems: Vec<String>,
 }
 
 /// How a call ended.
@@ -61,11 +68,13 @@ pub struct Finished {
     pub key: String,
     /// Nobody could approve the call: the run ends with this.
     pub stop: Option<Error>,
+    /// How much the call can do, as far as that was found out.
+    pub level: Option<u8>,
 }
 
 impl Finished {
-    fn refused(key: &str, status: &'static str, text: String) -> Self {
-        Finished { result: ToolResult::error(text), status, key: key.to_owned(), stop: None }
+    pub(super) fn refused(key: &str, status: &'static str, text: String) -> Self {
+        Finished { result: ToolResult::error(text), status, key: key.to_owned(), stop: None, level: None }
     }
 
     fn invalid(key: &str, problem: &str) -> Self {
@@ -84,9 +93,51 @@ pub fn find(snapshot: &Snapshot, name: &str, nested: bool) -> Found {
     }
 }
 
+/// A call that passed the gates, or ended there.
+pub struct Admitted {
+    request: CallRequest,
+    key: String,
+    /// Tokens that the result may take.
+    room: u64,
+    /// The call around it tells of it.
+    noted: bool,
+    begun: Instant,
+    state: State,
+}
+
+enum State {
+    /// It ended before its body.
+    Over(Box<Finished>),
+    /// Its body is to run.
+    Ready(Box<Ready>),
+}
+
+/// What a body needs to run.
+struct Ready {
+    record: Rc<Record>,
+    /// As the model wrote it.
+    original: Value,
+    input: Value,
+    native: Option<NativeCall>,
+    level: Option<u8>,
+}
+
+impl Admitted {
+    /// True when the run ends with this call.
+    pub fn stops(&self) -> bool {
+        matches!(&self.state, State::Over(finished) if finished.stop.is_some())
+    }
+}
+
 impl Scene {
     /// Makes a call. Nothing fails: whatever goes wrong is an error result.
     pub async fn perform(&self, request: CallRequest) -> Finished {
+        let admitted = self.admit(request).await;
+        self.conclude(admitted).await
+    }
+
+    /// From look-up to the question.
+    pub async fn admit(&self, request: CallRequest) -> Admitted {
         let (input, broken) = read_input(&request.input);
         let announced = self.tool(&request).await;
         let start = || {
@@ -97,18 +148,53 @@ impl Scene {
         let begun = Instant::now();
         let record = self.tool(&request).await;
         let key = record.as_ref().map_or(request.name.as_str(), |r| r.key.as_str()).to_owned();
-        let budget = record.as_ref().and_then(|r| r.number("output_tokens"));
-        let mut finished = match (record, self.halted(), broken) {
-            (None, ..) => Finished::refused(&key, "not_found", format!("Tool {} not found", request.name)),
-            (_, Some(text), _) => Finished::refused(&key, "denied", text),
-            (_, _, Some(problem)) => Finished::invalid(&key, &problem),
+        let room = self.room(record.as_deref());
+        let noted = record.as_ref().is_some_and(|r| r.spec.field("record").and_then(HostValue::as_flag) != Some(false));
+        let admitted = match (record, self.halted(), broken) {
+            (None, ..) => Err(Finished::refused(&key, "not_found", format!("Tool {} not found", request.name))),
+            (_, Some(text), _) => Err(Finished::refused(&key, "denied", text)),
+            (_, _, Some(problem)) => Err(Finished::invalid(&key, &problem)),
             (Some(record), None, None) => self.pipeline(&request, record, input).await,
         };
-        self.store(&request, budget, &mut finished);
-        if request.nested.is_none() {
-            self.run.grants.end(&request.id);
-            self.keep(&request.id, &finished);
+        let state = match admitted {
+            Ok(ready) => State::Ready(Box::new(ready)),
+            Err(finished) => State::Over(Box::new(finished)),
+        };
+        Admitted { request, key, room, noted, begun, state }
+    }
+
+    /// Starts the body of a native tool, unless the run was stopped meanwhile.
+    pub fn start_body(&self, admitted: &mut Admitted) {
+        let Admitted { request, room, state: State::Ready(ready), .. } = admitted else { return };
+        if let Some(native) = &mut ready.native
+            && !self.run.signal.is_raised()
+        {
+            self.run.executing.borrow_mut().insert(request.id.clone(), Instant::now());
+            native.start(self, *room, &ready.input);
         }
+    }
+
+    /// From the body to the end.
+    pub async fn conclude(&self, mut admitted: Admitted) -> Finished {
+        self.start_body(&mut admitted);
+        let Admitted { request, key, room, noted, begun, state } = admitted;
+        let mut finished = match state {
+            State::Over(finished) => *finished,
+            State::Ready(ready) => match self.halted().filter(|_| !self.is_executing(&request.id)) {
+                Some(text) => Finished::refused(&key, "denied", text),
+                None => self.execute(&request, *ready).await,
+            },
+        };
+        self.store(&request, room, &mut finished);
+        match &request.nested {
+            Some(nested) if noted => self.note(nested, &finished),
+            Some(_) => {}
+            None => {
+                self.run.grants.end(&request.id);
+                self.keep(&request.id, &finished);
+            }
+        }
+        self.run.executing.borrow_mut().remove(&request.id);
         let result = &finished.result;
         self.notify("tool_execution_end", || {
             json!({
@@ -119,6 +205,10 @@ impl Scene {
         })
         .await;
         finished
+    }
+
+    fn is_executing(&self, id: &str) -> bool {
+        self.run.executing.borrow().contains_key(id)
     }
 
     /// The tool that a call means now; the code that promised it runs first.
@@ -141,50 +231,53 @@ impl Scene {
         Schema::compile(&json.ok_or("its parameters could not be had")?).map(Some)
     }
 
-    async fn pipeline(&self, request: &CallRequest, record: Rc<Record>, input: Value) -> Finished {
+    /// Validation, hooks, policies, the question.
+    async fn pipeline(&self, request: &CallRequest, record: Rc<Record>, original: Value) -> Result<Ready, Finished> {
         let key = record.key.as_str();
-        let original = input.clone();
-        let schema = match self.input_schema(&record).await {
-            Ok(schema) => schema,
-            Err(problem) => return Finished::invalid(key, &problem),
+        let native = self.native(&record).await.map_err(|problem| Finished::refused(key, "error", problem))?;
+        let schema = self.input_schema(&record).await.map_err(|problem| Finished::invalid(key, &problem))?;
+        let gate = Gate::new(self, request, &record, schema.as_ref(), native.as_ref());
+        let passed = self.pass(&gate, &original).await;
+        let level = gate.level();
+        let input = passed.map_err(|finished| Finished { level, ..finished })?;
+        let native = native.filter(|_| !calls_fun(request, &record));
+        Ok(Ready { record, original, input, native, level })
+    }
+
+    /// The input that may run.
+    async fn pass(&self, gate: &Gate<'_>, original: &Value) -> Result<Value, Finished> {
+        let Gate { request, record, .. } = gate;
+        let key = record.key.as_str();
+        #[allow(clippy::result_large_err, reason = "made once a call, and moved once")]
+        let refused = |status, text| Err(Finished::refused(key, status, text));
+        let input = match gate.native {
+            Some(native) if request.nested.is_none() => native.tidy(original.clone()),
+            _ => original.clone(),
         };
         // The arguments of a nested call stay with the host, who checked them there.
-        let input = if request.nested.is_some() { input } else { adapted(schema.as_ref(), input) };
-        let wrong = match &request.nested {
-            Some(nested) => (!nested.problems.is_empty()).then(|| nested.problems.join("; ")),
-            None => problem(schema.as_ref(), &input),
-        };
-        if let Some(wrong) = wrong {
-            return Finished::invalid(key, &wrong);
+        let input = if request.nested.is_some() { input } else { adapted(gate.schema(), input) };
+        if let Some(wrong) = gate.problem(&input) {
+            return Err(Finished::invalid(key, &wrong));
         }
-        let gate = Gate { scene: self, request, record: &record, schema: schema.as_ref() };
-        let (input, assessed) = match self.ask_hooks(&gate, input).await {
-            Ok(asked) => asked,
-            Err(finished) => return *finished,
-        };
+        let (input, assessed) = self.ask_hooks(gate, input).await.map_err(|finished| *finished)?;
         if let Some(text) = self.halted() {
-            return Finished::refused(key, "denied", text);
+            return refused("denied", text);
         }
         let input = match gate.decide(input, assessed).await {
             Asked::Run(input) => input,
-            Asked::Invalid(text) => return Finished::refused(key, "invalid", text),
-            Asked::Denied(text) => return Finished::refused(key, "denied", text),
+            Asked::Invalid(text) => return refused("invalid", text),
+            Asked::Denied(text) => return refused("denied", text),
             Asked::Guarded(text) => {
-                let text = format!("{text}\n[status: blocked; nothing was evaluated]");
-                return Finished::refused(key, "blocked", text);
+                return refused("blocked", format!("{text}\n[status: blocked; nothing was evaluated]"));
             }
             Asked::Stop(text, error) => {
-                return Finished { stop: Some(*error), ..Finished::refused(key, "denied", text) };
+                return Err(Finished { stop: Some(*error), ..Finished::refused(key, "denied", text) });
             }
         };
         if let Some(text) = self.halted() {
-            return Finished::refused(key, "denied", text);
+            return refused("denied", text);
         }
-        if input != original && request.nested.is_some() {
-            let text = format!("Permission denied: the input of a nested call can't be modified. Call {key} anew.");
-            return Finished::refused(key, "denied", text);
-        }
-        self.execute(request, &record, &original, input).await
+        Ok(input)
     }
 
     /// Asks the `tool_call` hooks. Each sees the level of the input as it stands; what was found out last comes back
@@ -217,18 +310,38 @@ impl Scene {
         if decision != "modify" {
             return Ok((input, assessed));
         }
-        let changed = if request.nested.is_some() { changed } else { adapted(gate.schema, changed) };
-        match problem(gate.schema, &changed) {
+        let changed = if request.nested.is_some() { changed } else { adapted(gate.schema(), changed) };
+        match gate.problem(&changed) {
             None => Ok((changed, assessed)),
             Some(problem) => Err(Box::new(Finished::invalid(key, &problem))),
         }
     }
 
-    async fn execute(&self, request: &CallRequest, record: &Record, original: &Value, input: Value) -> Finished {
-        let key = record.key.clone();
-        let (field, style) = match &request.nested {
-            Some(n) if record.has_function("fun") => ("fun", CallStyle::HostArgs { id: n.args.clone() }),
-            _ => ("execute", CallStyle::WithCtx),
+    /// Runs the body, and asks the `tool_result` hooks of a call of the model's.
+    async fn execute(&self, request: &CallRequest, ready: Ready) -> Finished {
+        let Ready { record, original, input, native, level } = ready;
+        let mut finished = match native {
+            Some(native) => self.finish_native(&record, native).await,
+            None => self.call_body(request, &record, &input).await,
+        };
+        finished.level = level;
+        if input != original {
+            finished.result.details.insert("input".into(), input.clone());
+        }
+        if let Some(rows) = self.run.noted.borrow_mut().remove(&request.id) {
+            finished.result.details.insert("nested".into(), Value::Array(rows));
+        }
+        if request.nested.is_none() {
+            self.ask_result_hooks(request, &input, &mut finished).await;
+        }
+        finished
+    }
+
+    /// Runs a body of the host's.
+    async fn call_body(&self, request: &CallRequest, record: &Record, input: &Value) -> Finished {
+        let (field, style) = match call_style(request, record, input) {
+            Ok(style) => style,
+            Err(problem) => return Finished::invalid(&record.key, &problem),
         };
         let how = How {
             record,
@@ -241,17 +354,30 @@ impl Scene {
         };
         let begun = Instant::now();
         if request.nested.is_none() {
-            *self.run.executing.borrow_mut() = Some((request.id.clone(), begun));
+            self.run.executing.borrow_mut().insert(request.id.clone(), begun);
         }
         let reply = self.call(how, vec![input.clone()]).await;
-        let mut finished = self.outcome(request, key, &reply, begun.elapsed().as_secs_f64());
-        if input != *original {
-            finished.result.details.insert("input".into(), input.clone());
+        self.outcome(request, record.key.clone(), &reply, begun.elapsed().as_secs_f64())
+    }
+
+    /// Notes a nested call for the details of the call around it.
+    fn note(&self, nested: &Nested, finished: &Finished) {
+        let Some(outer) = &nested.outer else { return };
+        let mut noted = self.run.noted.borrow_mut();
+        let rows = noted.entry(outer.clone()).or_default();
+        if rows.len() < NOTED {
+            let summary: String = finished.result.plain().chars().take(SUMMARY).collect();
+            rows.push(json!({
+                "tool": finished.key, "summary": summary, "is_error": finished.result.is_error,
+                "level": finished.level
+            }));
         }
-        if request.nested.is_none() {
-            self.ask_result_hooks(request, &input, &mut finished).await;
-        }
-        finished
+    }
+
+    /// Tokens that the result may take.
+    fn room(&self, record: Option<&Record>) -> u64 {
+        let own = record.and_then(|r| r.number("output_tokens"));
+        self.session.output_room(own, record.is_some_and(is_evaluator))
     }
 
     /// The code that the tool `r` evaluates was written by the model, and so is what that code calls.
@@ -263,12 +389,12 @@ impl Scene {
         let failed = match reply.result() {
             Ok(value) if request.nested.is_some() && value.field("summary").is_some() => {
                 let summary = value.field("summary").and_then(|s| s.as_str()).unwrap_or_default();
-                return Finished { result: ToolResult::text(summary), status: "ok", key, stop: None };
+                return Finished { result: ToolResult::text(summary), status: "ok", key, stop: None, level: None };
             }
             Ok(value) => match ToolResult::read(value) {
                 Ok(result) => {
                     let status = if result.is_error { "error" } else { "ok" };
-                    return Finished { result, status, key, stop: None };
+                    return Finished { result, status, key, stop: None, level: None };
                 }
                 Err(problem) => {
                     let text = format!("{key} returned something that is no tool result: {problem}");
@@ -307,8 +433,8 @@ impl Scene {
         finished.result.is_error = patched["is_error"].as_bool().unwrap_or(finished.result.is_error);
     }
 
-    /// Redacts the result and cuts it to the tool's own budget, else to that of the session.
-    fn store(&self, request: &CallRequest, budget: Option<f64>, finished: &mut Finished) {
+    /// Redacts the result and cuts its text to what its images leave of the room.
+    fn store(&self, request: &CallRequest, room: u64, finished: &mut Finished) {
         let redactor = self.engine.redactor.borrow();
         for block in &mut finished.result.content {
             if let crate::message::Block::Text { text, .. } = block {
@@ -324,13 +450,13 @@ impl Scene {
         if request.nested.is_some() {
             return;
         }
-        let budget = budget.map_or(self.session.state.borrow().settings.output_tokens, |x| x as u64);
-        finished.result.cut(budget, |text| self.session.keep_output(text));
+        let images = finished.result.image_tokens();
+        let left = if images == 0 { room } else { room.saturating_sub(images).max(room.min(LEAST_BESIDE_IMAGES)) };
+        finished.result.cut(left, |text| self.session.keep_output(text));
     }
 
     /// Puts the result into the history: it is there before its `tool_execution_end`.
     fn keep(&self, id: &str, finished: &Finished) {
-        *self.run.executing.borrow_mut() = None;
         let result = &finished.result;
         self.session.history.push(Message::ToolResult {
             tool_call_id: id.to_owned(),
@@ -349,9 +475,25 @@ pub fn interrupted(seconds: f64) -> String {
     format!("Interrupted after {seconds:.1} s: side effects are possible.")
 }
 
+/// The function to call, and how it gets its arguments.
+fn call_style(request: &CallRequest, record: &Record, input: &Value) -> Result<(&'static str, CallStyle), String> {
+    let Some(nested) = &request.nested else { return Ok(("execute", CallStyle::WithCtx)) };
+    let Change { changed, dropped } = nested.arguments.change_to(input)?;
+    let id = nested.arguments.id.clone();
+    Ok(match calls_fun(request, record) {
+        true => ("fun", CallStyle::HostArgs { id, changed, dropped }),
+        false => ("execute", CallStyle::HostInput { id }),
+    })
+}
+
 /// True for the built-in tool `r`; another one of that name has no privilege.
 pub fn is_evaluator(record: &Record) -> bool {
     record.key == "r" && record.source.starts_with("builtin:")
+}
+
+/// A call from R code goes to the tool's R function, when it has one: that takes and gives R values.
+fn calls_fun(request: &CallRequest, record: &Record) -> bool {
+    request.nested.is_some() && record.has_function("fun")
 }
 
 fn read_input(input: &CallInput) -> (Value, Option<String>) {

@@ -2,8 +2,9 @@
 
 use crate::hook::patch;
 use crate::message::Block;
-use crate::prompt::estimate::{Class, estimate};
+use crate::prompt::estimate::{Class, estimate, image};
 use crate::reply::object;
+use crate::session::outputs::Receipt;
 use crate::value::{HostValue, Map, Value, json};
 
 /// Share of the budget that the head of a cut text gets.
@@ -74,23 +75,38 @@ impl ToolResult {
         parts.join("\n")
     }
 
-    /// Cuts each text over the budget; `keep` stores the full text and gives its id.
-    pub fn cut(&mut self, budget: u64, mut keep: impl FnMut(String) -> String) {
+    /// Tokens that its images take.
+    pub fn image_tokens(&self) -> u64 {
+        let of = |b: &Block| match b {
+            Block::Image { width, height, .. } => image(*width, *height),
+            _ => 0,
+        };
+        self.content.iter().map(of).sum()
+    }
+
+    /// Cuts each text over the budget; `keep` stores the full text.
+    pub fn cut(&mut self, budget: u64, mut keep: impl FnMut(String) -> Receipt) {
         for block in &mut self.content {
             let Block::Text { text, .. } = block else { continue };
             if estimate(text, Class::ROutput) <= budget {
                 continue;
             }
-            let id = keep(text.clone());
-            *text = cut_text(text, budget, &id);
+            let kept = keep(text.clone());
+            *text = cut_text(text, budget, &format!("peter$out(\"{}\")", kept.id));
             self.details.insert("truncated".into(), json!(true));
-            self.details.insert("out_id".into(), json!(id));
+            self.details.insert("out_id".into(), json!(kept.id));
+            self.details.insert("spill".into(), json!(kept.spill));
         }
     }
 }
 
+/// A text within a budget of tokens: all of it, or its head and tail; `call` gives the reader the whole.
+pub fn within(text: &str, budget: u64, call: &str) -> String {
+    if estimate(text, Class::ROutput) <= budget { text.to_owned() } else { cut_text(text, budget, call) }
+}
+
 /// Whole lines from the head and the tail of a text within the budget, and a line that says what is missing.
-fn cut_text(text: &str, budget: u64, id: &str) -> String {
+fn cut_text(text: &str, budget: u64, call: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let cost = |line: &str| estimate(line, Class::ROutput).max(1);
     let take = |lines: &mut dyn Iterator<Item = &&str>, room: u64| {
@@ -106,10 +122,10 @@ fn cut_text(text: &str, budget: u64, id: &str) -> String {
     let head = take(&mut lines.iter(), head_room);
     let tail = take(&mut lines[head..].iter().rev(), budget - head_room);
     if head + tail == 0 {
-        return cut_line(text, budget, id);
+        return cut_line(text, budget, call);
     }
     let missing = lines.len() - head - tail;
-    let note = format!("[... {missing} lines not shown; peter$out(\"{id}\") has all]");
+    let note = format!("[... {missing} lines not shown; {call} has all]");
     let mut out: Vec<&str> = lines[..head].to_vec();
     out.push(&note);
     out.extend(&lines[lines.len() - tail..]);
@@ -117,7 +133,7 @@ fn cut_text(text: &str, budget: u64, id: &str) -> String {
 }
 
 /// A single line over the budget is cut in its middle.
-fn cut_line(text: &str, budget: u64, id: &str) -> String {
+fn cut_line(text: &str, budget: u64, call: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
     let whole = estimate(text, Class::ROutput).max(1);
     let room = usize::try_from(chars.len() as u64 * budget / whole).unwrap_or(0).max(2);
@@ -126,7 +142,7 @@ fn cut_line(text: &str, budget: u64, id: &str) -> String {
     let missing = chars.len().saturating_sub(room);
     let start: String = chars.iter().take(head).collect();
     let end: String = chars[chars.len() - tail.min(chars.len())..].iter().collect();
-    format!("{start}[... {missing} characters not shown; peter$out(\"{id}\") has all]{end}")
+    format!("{start}[... {missing} characters not shown; {call} has all]{end}")
 }
 
 #[cfg(test)]
@@ -139,6 +155,10 @@ mod tests {
         HostValue::named([("content", HostValue::list([block])), ("is_error", false.into())])
     }
 
+    fn receipt() -> Receipt {
+        Receipt { id: "o1".into(), spill: None }
+    }
+
     #[test]
     fn a_long_text_keeps_head_and_tail_and_all_of_it_is_kept() {
         let long: String = (1..=5000).map(|i| format!("line {i}\n")).collect();
@@ -146,7 +166,7 @@ mod tests {
         let mut kept = String::new();
         r.cut(50, |text| {
             kept = text;
-            "o1".into()
+            receipt()
         });
         let text = r.plain();
         assert!(text.starts_with("line 1\n") && text.ends_with("line 5000"));
@@ -159,7 +179,7 @@ mod tests {
     #[test]
     fn a_single_long_line_is_cut_in_its_middle() {
         let mut r = ToolResult::read(&result(&"x".repeat(100_000))).unwrap();
-        r.cut(50, |_| "o1".into());
+        r.cut(50, |_| receipt());
         let text = r.plain();
         assert!(text.len() < 300 && text.starts_with("xx") && text.ends_with("xx"));
     }

@@ -1,10 +1,12 @@
 //! A conversation: its state, its messages, and what a model is shown of them.
 
 pub(crate) mod history;
+pub mod outputs;
 pub(crate) mod view;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
 use std::rc::{Rc, Weak};
 use std::time::Instant;
 
@@ -13,12 +15,18 @@ use crate::gate::grant::Grants;
 use crate::gate::mode::Mode;
 use crate::message::Block;
 use crate::prompt::block::BlockMemory;
+use crate::prompt::estimate::{CharCounts, Class};
 use crate::prompt::preset::Preset;
 use crate::prompt::render::{SectionInfo, SystemOption};
+use crate::run::budget::{Budget, Spent};
 use crate::run::lane::Lane;
 use crate::session::history::{History, Projection};
+use crate::session::outputs::{Outputs, Receipt};
 use crate::task::Signal;
 use crate::value::Value;
+
+/// Tokens that the result of code has in any case.
+const LEAST_ROOM: u64 = 200;
 
 /// How a session stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,10 +86,18 @@ pub struct Settings {
     pub critical_guard: bool,
     /// Built-in policies are silent.
     pub unsafe_no_permissions: bool,
+    /// What a call and all that is nested in it may use.
+    pub budget: Budget,
     /// Model requests in flight to one origin, at most; `None` for no bound.
     pub max_active: Option<usize>,
     /// Tokens of a tool result shown to the model.
     pub output_tokens: u64,
+    /// Full texts of cut results that are kept.
+    pub out_keep: usize,
+    /// Where large ones of them lie; `None`: in memory.
+    pub spill_folder: Option<PathBuf>,
+    /// Tokens of a conversation that call for a summary.
+    pub compact_at: u64,
     /// Sessions that a session may be nested in.
     pub max_depth: u32,
 }
@@ -98,8 +114,12 @@ impl Default for Settings {
             deny_when_alone: false,
             critical_guard: true,
             unsafe_no_permissions: false,
+            budget: Budget::default(),
             max_active: Some(8),
             output_tokens: 4000,
+            out_keep: 20,
+            spill_folder: None,
+            compact_at: 200_000,
             max_depth: 1,
         }
     }
@@ -132,6 +152,10 @@ impl Settings {
         s.max_retry_delay = number("max_retry_delay").unwrap_or(s.max_retry_delay);
         s.hook_timeout = number("hook_timeout").unwrap_or(s.hook_timeout);
         s.output_tokens = number("output_tokens").map_or(s.output_tokens, |x| x as u64).max(1);
+        s.budget = v.get("budget").map_or(s.budget, Budget::from_json);
+        s.out_keep = number("out_keep").map_or(s.out_keep, |x| x as usize).max(1);
+        s.compact_at = number("compact_at").map_or(s.compact_at, |x| x as u64).max(1);
+        s.spill_folder = v.get("spill_folder").and_then(Value::as_str).map(PathBuf::from);
         // No number stands for no bound: JSON has no infinity.
         if let Some(limit) = v.get("max_active") {
             s.max_active = limit.as_f64().map(|x| x.max(1.0) as usize);
@@ -169,8 +193,13 @@ pub struct Input {
     pub text: String,
     /// Context blocks before it: rendered facts of attached objects, in order.
     pub attached: Vec<Attached>,
-    /// `prompt`, `pipe`, `steer`, `follow_up`, `parent`, `extension` ...
+    /// `prompt`, `pipe`, `steer`, `follow_up`, `parent`, [`Input::EXTENSION`] ...
     pub source: String,
+}
+
+impl Input {
+    /// The source of what an extension says.
+    pub const EXTENSION: &str = "extension";
 }
 
 /// An object given with a prompt.
@@ -225,6 +254,17 @@ pub struct DeclaredTool {
 #[derive(Debug, Clone, PartialEq)]
 pub struct UsageRow(pub Value);
 
+/// Code of the model that was let run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeenCode {
+    /// Its level.
+    pub level: u8,
+    /// The members that it was seen to call.
+    pub members: Vec<(String, u8)>,
+    /// A hook or the person approved it: the question is not asked again for those members.
+    pub approved: bool,
+}
+
 /// What a run shares with the calls nested in it.
 #[derive(Clone)]
 pub struct Running {
@@ -234,12 +274,16 @@ pub struct Running {
     pub signal: Signal,
     /// Nested calls so far, a tool call.
     pub nested: Rc<RefCell<HashMap<String, u64>>>,
-    /// Code that was approved, by tool call of `r`: members that it was seen to call are not asked about again.
-    pub approved: crate::run::Approved,
+    /// What it used, with all that is nested in it.
+    pub spent: Rc<Spent>,
+    /// What is known of code that runs, by tool call of `r`.
+    pub code: Rc<RefCell<HashMap<String, SeenCode>>>,
+    /// Calls nested in a tool call, as its details will tell of them.
+    pub noted: Rc<RefCell<HashMap<String, Vec<Value>>>>,
     /// What a person approved by name.
     pub grants: Rc<Grants>,
-    /// The call whose body runs, and since when.
-    pub executing: Rc<RefCell<Option<(String, Instant)>>>,
+    /// The calls whose bodies run, and since when.
+    pub executing: Rc<RefCell<HashMap<String, Instant>>>,
     /// A call nested in code could be approved by nobody: the run ends with this.
     pub stop: Rc<RefCell<Option<Error>>>,
 }
@@ -251,7 +295,9 @@ impl Running {
             id,
             signal,
             nested: Rc::default(),
-            approved: Rc::default(),
+            spent: Rc::default(),
+            code: Rc::default(),
+            noted: Rc::default(),
             grants: Rc::default(),
             executing: Rc::default(),
             stop: Rc::default(),
@@ -280,11 +326,13 @@ pub struct Session {
     /// The run under way.
     pub running: RefCell<Option<Running>>,
     /// Full texts of cut results, newest last.
-    pub outputs: RefCell<VecDeque<(String, String)>>,
+    pub outputs: RefCell<Outputs>,
     /// A model request is under way.
     pub in_flight: Cell<bool>,
     /// Set when the host's object is gone.
     pub closed: Cell<bool>,
+    /// Events of handlers under way, one within the other.
+    pub telling: Rc<Cell<u32>>,
 }
 
 /// The changing part of a [`Session`].
@@ -323,6 +371,12 @@ pub struct State {
     pub start_blocks: Vec<Block>,
     /// Model requests so far.
     pub requests: u64,
+    /// Words of the program to the model, said before the next request: kind and text.
+    pub notes: Vec<(String, String)>,
+    /// Why the model was changed, until the change is told of.
+    pub model_reason: Option<String>,
+    /// What extensions noted: `{type, data, timestamp}`.
+    pub entries: Vec<Value>,
 }
 
 impl Session {
@@ -353,6 +407,9 @@ impl Session {
             facts: Value::Null,
             start_blocks: Vec::new(),
             requests: 0,
+            notes: Vec::new(),
+            model_reason: None,
+            entries: Vec::new(),
         };
         Session {
             id,
@@ -367,6 +424,7 @@ impl Session {
             outputs: RefCell::default(),
             in_flight: Cell::new(false),
             closed: Cell::new(false),
+            telling: Rc::default(),
         }
     }
 
@@ -410,20 +468,31 @@ impl Session {
         self.state.borrow().queue.iter().any(|(have, _)| *have == urgency)
     }
 
-    /// Keeps the full text of a cut result and returns its id.
-    pub fn keep_output(&self, text: String) -> String {
-        const KEPT: usize = 20;
-        let id = crate::clock::fresh_id("o", 8);
-        let mut outputs = self.outputs.borrow_mut();
-        outputs.push_back((id.clone(), text));
-        if outputs.len() > KEPT {
-            outputs.pop_front();
-        }
-        id
+    /// Keeps the full text of a cut result.
+    pub fn keep_output(&self, text: String) -> Receipt {
+        let state = self.state.borrow();
+        let settings = &state.settings;
+        self.outputs.borrow_mut().keep(text, settings.out_keep, settings.spill_folder.as_deref())
     }
 
     /// The full text kept under this id.
     pub fn output(&self, id: &str) -> Option<String> {
-        self.outputs.borrow().iter().find(|(have, _)| have == id).map(|(_, text)| text.clone())
+        self.outputs.borrow().get(id)
+    }
+
+    /// Tokens that the result of a tool may take: `own` is the tool's word. Of code it is half of that once the
+    /// conversation is above half of its threshold, and never below a floor.
+    pub fn output_room(&self, own: Option<f64>, is_code: bool) -> u64 {
+        let state = self.state.borrow();
+        let room = own.map_or(state.settings.output_tokens, |x| x as u64);
+        if !is_code {
+            return room;
+        }
+        let mut counts = self.projection.borrow().counts;
+        for text in state.frozen.iter().flat_map(|f| [&f.t0, &f.t1]) {
+            counts.join(CharCounts::of(text));
+        }
+        let crowded = counts.tokens(Class::Prose) > state.settings.compact_at / 2;
+        (if crowded { room / 2 } else { room }).max(LEAST_ROOM)
     }
 }

@@ -29,6 +29,7 @@ impl Session {
             "cost" => json!(cost(&state.usage)),
             "messages" => Value::Array(self.history.range(0, usize::MAX).iter().map(|m| m.to_json()).collect()),
             "history" => self.rows(),
+            "entries" => Value::Array(state.entries.clone()),
             _ => {
                 let message = format!("A session has no field '{name}'.");
                 return Err(Error::UnknownMember { name: name.to_owned(), available: Vec::new(), message });

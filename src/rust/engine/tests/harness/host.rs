@@ -4,6 +4,7 @@
 use std::any::Any;
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 use gptr_engine::conversation;
@@ -17,6 +18,7 @@ use gptr_engine::reply::HostReply;
 use gptr_engine::run::{self, member};
 use gptr_engine::session::Session;
 use gptr_engine::task::{Call, CallStyle, Step, Task};
+use gptr_engine::tool::{Native, Natives, Output, cancelled};
 use gptr_engine::value::{HostValue, Value, json};
 
 use super::spec::{Entry, data_frame, host, missing_string, provider};
@@ -115,6 +117,7 @@ impl World {
     /// Everything that the head of a table asks for.
     pub fn new(table: &Table) -> Result<Self, String> {
         let engine = Engine::new(|| (), http::Settings::default());
+        add_natives(&engine.natives);
         let session = conversation::create(&engine, &host(&table.args)).map_err(|e| e.to_string())?;
         let mut world = World {
             engine,
@@ -275,6 +278,10 @@ impl World {
         if call.handler.record == Call::HOST && call.handler.field == "activate" {
             return Some(self.activate(call.args[0].as_u64().unwrap_or_default()));
         }
+        if call.handler.record == Call::HOST && call.handler.field == "site" {
+            let site = json!({"cwd": std::env::temp_dir().to_string_lossy()});
+            return Some(HostReply::Value(host(&site)));
+        }
         let entry = self.records.get(&call.handler.record);
         let Some(closure) = entry.and_then(|e| e.closure(&call.handler.field)).map(str::to_owned) else {
             return Some(HostReply::error(format!("no closure for {:?}", call.handler)));
@@ -407,7 +414,7 @@ impl World {
     fn call_member(&mut self, key: &str, input: &Value) -> Option<bool> {
         let session = self.here();
         let path: Vec<String> = key.split('/').map(str::to_owned).collect();
-        let found = member::resolve(&self.engine.registry.snapshot(Some(&session.id)), &path);
+        let found = member::resolve(&self.engine, &self.engine.registry.snapshot(Some(&session.id)), &path);
         let made = found.and_then(|found| {
             let frame = self.frames.last();
             let call = member::MemberCall {
@@ -477,6 +484,30 @@ impl World {
             self.happened(&format!("released {label}"), Value::Null);
         }
     }
+}
+
+/// Bodies of the engine's for tables: `echo`; `meet`, which ends when a second one of it runs too; `stuck`, which ends
+/// when nobody waits for it any more.
+fn add_natives(natives: &Natives) {
+    let text = |input: &Value| Output::text(input["text"].as_str().unwrap_or("ran"));
+    natives.add("echo", Native::blocking(move |input, _| Ok(text(input))));
+    let together = Arc::new(Barrier::new(2));
+    natives.add(
+        "meet",
+        Native::blocking(move |input, _| {
+            together.wait();
+            Ok(text(input))
+        }),
+    );
+    natives.add(
+        "stuck",
+        Native::awaiting(|_, context| {
+            Box::pin(async move {
+                context.cancel.cancelled().await;
+                Err(cancelled())
+            })
+        }),
+    );
 }
 
 fn abort(session: &Session, reason: &str) {

@@ -2,7 +2,8 @@
 
 use gptr_engine::value::{HostData, HostValue, Value, json};
 
-/// A record as a table writes it: `[origin] kind name [=closure] [fields]`.
+/// A record as a table writes it: `[origin] kind name [=closure] [fields]`. `native:<name>` in place of a closure is a
+/// body of the engine's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     /// `user` (the default), `session`, `builtin` or `plugin:<name>`.
@@ -55,7 +56,7 @@ impl Entry {
         if let Some(closure) = words.get(2) {
             let main = MAIN.iter().find(|m| m.0 == kind).ok_or_else(|| format!("no closure for a {kind}"))?;
             fields[main.1] = json!(closure);
-            label = closure.trim_start_matches('=');
+            label = closure.trim_start_matches("native:").trim_start_matches('=');
         }
         if let Some(params) = fields.as_object_mut().and_then(|f| f.remove("params")) {
             fields["parameters"] = parameters(&params);
@@ -102,6 +103,11 @@ fn parameters(params: &Value) -> Value {
 fn field_value(field: &str, value: &Value) -> HostValue {
     if let Some(closure) = value.as_str().and_then(|s| s.strip_prefix('=')) {
         return signature(field, closure);
+    }
+    if let Some(native) = value.as_str().and_then(|s| s.strip_prefix("native:")) {
+        let mut handler = signature(field, field);
+        handler.class = vec![format!("gptr_native_{native}"), "gptr_native".into(), "function".into()];
+        return handler;
     }
     if field == "parameters" && value.is_object() {
         return value.to_string().as_str().into();

@@ -210,13 +210,13 @@ fn case_119_a_declared_member_is_shown_and_found_while_its_code_waits() {
     let mut world = world("script\n  \"done\"\n");
     let load = declare(&mut world, json!({"tool": ["trials/search"]}), &[SEARCH], FactoryEnd::Well);
     let snapshot = world.engine.registry.snapshot(None);
-    assert_eq!(member::names(&snapshot, None), ["trials"]);
-    assert_eq!(member::names(&snapshot, Some("trials")), ["search"]);
-    let hits = member::find(&snapshot, "trials", 8);
+    assert_eq!(member::names(&world.engine, &snapshot, None), ["trials"]);
+    assert_eq!(member::names(&world.engine, &snapshot, Some("trials")), ["search"]);
+    let hits = member::find(&world.engine, &snapshot, vec![], "trials", 8);
     assert_eq!(hits[0]["name"], json!("trials/search"));
     assert_eq!(hits[0]["signature"], json!("peter$trials$search(query: string)  # Find trials."));
     let path = ["trials".to_owned(), "search".to_owned()];
-    assert!(matches!(member::resolve(&snapshot, &path), Ok(Resolved::Lazy(l)) if l == load));
+    assert!(matches!(member::resolve(&world.engine, &snapshot, &path), Ok(Resolved::Lazy(l)) if l == load));
     assert_eq!(say(&mut world, "go"), "idle");
     let frozen = world.session.state.borrow().frozen.clone().unwrap();
     assert!(frozen.t1.contains("peter$trials$search(query: string)  # Find trials."), "{}", frozen.t1);

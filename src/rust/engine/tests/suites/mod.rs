@@ -5,4 +5,5 @@ mod jumps;
 mod lazy;
 mod lifetimes;
 mod loads;
+mod natives;
 mod random;

@@ -401,7 +401,6 @@ fn host_kinds() -> Vec<Kind> {
                 function("permission", &["request"]),
             ],
         )
-        .unread()
         .rule(rules::named::check_ui),
     ]
 }
@@ -492,7 +491,7 @@ fn experimental_kinds() -> Vec<Kind> {
             [function("render", &["entry", "width", "ctx"]).required(), function("doc", &["entry", "format"])],
         )
         .unread(),
-        kind("search_source", [function("docs", &["ctx"]).required()]).unread().all(),
+        kind("search_source", [function("docs", &["ctx"]).required()]).all(),
         kind("store", ["open", "append", "read", "fork"].map(|n| any_fn(n).required())).unread(),
         kind("evaluator", [any_fn("eval").required()]).unread(),
     ];
@@ -525,7 +524,7 @@ mod tests {
 
     #[test]
     fn kinds_that_something_reads_are_marked() {
-        let read = "context_block guidance hook kind policy prompt_section provider service tool";
+        let read = "context_block guidance hook kind policy prompt_section provider search_source service tool ui";
         assert_eq!(names(|k| k.consumed).join(" "), read);
     }
 

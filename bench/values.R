@@ -27,8 +27,9 @@ n <- 36000L
 words <- c("alpha", "beta \"quoted\"", "na\u00efve", "line\nbreak", strrep("long ", 12))
 mixed <- lapply(seq_len(n), function(i) {
   list(
-    id = i, name = paste("record", i), score = runif(1), ok = i %% 2L == 0L, note = if (i %% 7L == 0L) NULL else words[i %% 5L + 1L],
-    tags = as.list(sample(words[1:3])), at = list(x = runif(1), y = rnorm(1)), marks = as.list(sample.int(1000L, 8L)),
+    id = i, name = paste("record", i), score = runif(1), ok = i %% 2L == 0L,
+    note = if (i %% 7L == 0L) NULL else words[i %% 5L + 1L], tags = as.list(sample(words[1:3])),
+    at = list(x = runif(1), y = rnorm(1)), marks = as.list(sample.int(1000L, 8L)),
     deep = list(list(list(a = 1L, b = list(TRUE, FALSE))))
   )
 })
@@ -95,7 +96,8 @@ writeLines(python, files[[1]])
 writeLines(encode(schema), files[[2]])
 writeLines(encode(list(data = data)), files[[3]])
 # R's own library path makes another Python than the one on the PATH find its modules.
-said <- tryCatch(system2("python3", files, stdout = TRUE, stderr = FALSE, env = "LD_LIBRARY_PATH="), error = function(e) NA, warning = function(w) NA)
+run_python <- function() system2("python3", files, stdout = TRUE, stderr = FALSE, env = "LD_LIBRARY_PATH=")
+said <- tryCatch(run_python(), error = function(e) NA, warning = function(w) NA)
 theirs <- as.numeric(said)
 if (length(theirs) != 1L) theirs <- NA_real_
 cat("\n")
@@ -104,7 +106,8 @@ print(data.frame(what = "2,000 records against a schema, R values read", gptr_ms
 
 # ---- members --------------------------------------------------------------------------------------------------------
 
-off <- gptr_register(gptr_tool("same", "d", parameters = list(type = "object", properties = list(x = structure(list(), names = character()))),
+anything <- list(type = "object", properties = list(x = structure(list(), names = character())))
+off <- gptr_register(gptr_tool("same", "d", parameters = anything,
   fun = function(x) x, exposure = "r", namespace = "bench"))
 home <- new.env(parent = globalenv())
 calls <- 2000L

@@ -66,7 +66,8 @@ impl Spent {
 impl Scene {
     /// The outermost run that this one is nested in: its budget counts for all.
     fn outermost(&self) -> (Running, Budget) {
-        let running = |s: &crate::session::Session| Some((s.running.borrow().clone()?, s.state.borrow().settings.budget.clone()));
+        let running =
+            |s: &crate::session::Session| Some((s.running.borrow().clone()?, s.state.borrow().settings.budget.clone()));
         let above = self.session.ancestors().filter_map(|s| running(&s)).last();
         above.unwrap_or_else(|| (self.run.clone(), self.session.state.borrow().settings.budget.clone()))
     }

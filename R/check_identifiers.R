@@ -72,7 +72,7 @@ called_name <- function(call) {
 matched_arguments <- function(call, name) {
   definition <- get0(name, envir = topenv(), mode = "function", inherits = FALSE)
   matched <- if (is.function(definition)) {
-    tryCatch(match.call(definition, call, expand.dots = FALSE), error = function(e) call)
+    tryCatch(match.call(definition, call), error = function(e) call)
   } else {
     call
   }

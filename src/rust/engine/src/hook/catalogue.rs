@@ -299,8 +299,9 @@ mod tests {
     fn only_events_of_the_run_are_emitted_yet() {
         let emitted: Vec<_> = EVENTS.iter().filter(|e| e.emitted).map(|e| e.name).collect();
         let of_the_run = "session_start agent_start agent_end turn_start turn_end before_request request_params message_start \
-                          message_update message_end tool_call permission_request tool_execution_start tool_execution_end \
-                          tool_result queue_update retry_start retry_end usage";
+                          message_update message_end tool_call permission_request tool_execution_start tool_execution_update \
+                          tool_execution_end tool_result queue_update retry_start retry_end model_select subagent_start \
+                          subagent_end usage budget_near budget_exceeded";
         assert_eq!(emitted.join(" "), of_the_run);
     }
 

@@ -1,6 +1,8 @@
 # What a line says of a vector: from all of it when it is small, else from a sample.
 
-sample_size <- 10000L
+# So many elements are read of a longer vector than `read_whole`.
+read_whole <- 10000L
+sample_size <- 2000L
 
 # Short names of classes and types in lists of columns.
 short_classes <- c(
@@ -38,7 +40,7 @@ vector_summary <- function(x) {
 # Evenly spaced and so always the same; `.subset()` reads neither classes nor the whole.
 sampled <- function(x) {
   n <- plain_length(x)
-  if (n <= sample_size) {
+  if (n <= read_whole) {
     return(list(values = .subset(x, seq_len(n)), mark = "", n = n))
   }
   index <- unique(floor(seq(1, n, length.out = sample_size)))

@@ -19,7 +19,7 @@ the$activated <- list()
 the$states <- list()
 the$unload_hooks <- list()
 # Kinds that nothing reads, which was said.
-the$unconsumed <- character()
+the$unconsumed <- new.env(parent = emptyenv())
 # By id: the files that hold the output of commands, and the commands in the background.
 the$streams <- list()
 the$jobs <- list()

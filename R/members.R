@@ -104,11 +104,32 @@ member_node <- function(path) {
     gptr_abort("invalid_argument", "A member of peter$ is named by a string.", arg = "name")
   }
   ready()
+  nodes <- current_nodes()
+  key <- paste(c(frame_session_id(), "", path), collapse = "\r")
+  known <- nodes[[key]]
+  if (!is.null(known)) return(known)
+  node <- resolved_node(path)
+  # Looking up may have loaded something, which makes what was known before old.
+  assign(key, node, envir = current_nodes())
+  node
+}
+
+resolved_node <- function(path) {
   found <- resolve_member(path)
   if (identical(found$type, "member")) return(member_function(path, found))
   node <- list(path = path, kind = "plugin")
   class(node) <- "gptr_ns"
   node
+}
+
+# What paths were found to name, until the registry changes.
+current_nodes <- function() {
+  stamp <- .Call(wrap__registry_stamp)
+  if (!identical(the$nodes_stamp, stamp)) {
+    the$nodes <- new.env(parent = emptyenv())
+    the$nodes_stamp <- stamp
+  }
+  the$nodes
 }
 
 # The function of a member. Those of the process are made once a record, until forget() drops them.

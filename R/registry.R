@@ -75,7 +75,8 @@ add_record <- function(spec, origin, specs = the$specs) {
     spec <- complete_spec(spec)
     added <- engine(.Call(wrap__registry_add, for_engine(spec), origin, fake_state(spec), TRUE))
   }
-  specs[[added$id]] <- add_generated(apply_patch(spec, added$patch), added$generate)
+  spec <- apply_patch(spec, added$patch)
+  specs[[added$id]] <- if (is.null(added$generate)) spec else add_generated(spec, added$generate)
   forget(added$released)
   if (!added$consumed) say_unconsumed(spec$kind)
   added$id
@@ -83,8 +84,8 @@ add_record <- function(spec, origin, specs = the$specs) {
 
 # Registering what nothing reads is no error, but nobody should wait for its effect.
 say_unconsumed <- function(kind) {
-  if (kind %in% the$unconsumed) return(invisible(NULL))
-  the$unconsumed <- c(the$unconsumed, kind)
+  if (!is.null(the$unconsumed[[kind]])) return(invisible(NULL))
+  assign(kind, TRUE, envir = the$unconsumed)
   message <- paste0("Nothing reads records of kind ", kind, " yet: this one is kept and listed, no more.")
   gptr_inform("unconsumed", message, kind = kind)
 }

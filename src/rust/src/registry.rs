@@ -187,6 +187,12 @@ fn event_catalogue() -> Robj {
     answer(|| Ok(listing::events()))
 }
 
+/// Changes whenever a look-up may find something else.
+#[extendr]
+fn registry_stamp() -> f64 {
+    engine().registry.stamp() as f64
+}
+
 /// Changes whenever a listing may have changed.
 #[extendr]
 fn registry_version() -> f64 {
@@ -417,6 +423,7 @@ extendr_module! {
     fn validator_outcome;
     fn event_catalogue;
     fn registry_version;
+    fn registry_stamp;
     fn registry_diagnostics;
     fn registry_diagnose;
     fn registry_reload;

@@ -45,6 +45,8 @@ struct Inner {
     next: u64,
     generation: u64,
     version: u64,
+    /// Records of sessions that came or went.
+    of_sessions: u64,
     filters: Filters,
     filter: Option<Rc<Effective>>,
     guards: Vec<Guard>,
@@ -75,6 +77,7 @@ impl Registry {
             next: 0,
             generation: 1,
             version: 0,
+            of_sessions: 0,
             filters: Filters::default(),
             filter: None,
             guards: Vec::new(),
@@ -99,6 +102,7 @@ impl Registry {
             next: inner.next,
             generation: inner.generation,
             version: 0,
+            of_sessions: 0,
             filters: inner.filters.clone(),
             filter: inner.filter.clone(),
             guards: Vec::new(),
@@ -246,6 +250,12 @@ impl Registry {
     /// Changes whenever a listing may have changed.
     pub fn version(&self) -> u64 {
         self.inner.borrow().version
+    }
+
+    /// Changes whenever a look-up may find something else, in any session.
+    pub fn stamp(&self) -> u64 {
+        let inner = self.inner.borrow();
+        inner.version + inner.of_sessions
     }
 
     /// The generation; API objects are bound to one.
@@ -455,11 +465,15 @@ impl Inner {
             self.by_load.insert((load, record.seq));
         }
         self.by_seq.insert(record.seq, record.clone());
-        self.version += u64::from(record.session.is_none());
+        self.count_change(record.session.is_some());
         if record.kind == "kind" && !record.lazy {
             self.define(record);
         }
         tie
+    }
+
+    fn count_change(&mut self, of_session: bool) {
+        *(if of_session { &mut self.of_sessions } else { &mut self.version }) += 1;
     }
 
     fn define(&mut self, record: &Record) {
@@ -474,7 +488,7 @@ impl Inner {
     fn remove(&mut self, seq: u64) -> Vec<Rc<Record>> {
         let Some(record) = self.by_seq.remove(&seq) else { return Vec::new() };
         self.take_out(&record);
-        self.version += u64::from(record.session.is_none());
+        self.count_change(record.session.is_some());
         let mut gone = vec![record.clone()];
         if self.owns_kind(&record) {
             gone.extend(self.undefine(&record.key));

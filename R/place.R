@@ -12,9 +12,11 @@ call_context <- function() {
     ref <- attr(call, "srcref")
     if (is.symbol(head)) {
       name <- as.character(head)
-      if (name == "loadNamespace") package <- package %||% loaded_package(i)
       # What runs in a file that is sourced is within it, the call of source() in another.
-      if (is.null(place) && (name == "source" || name == "sys.source")) place <- sourced_place(name, i)
+      switch(name,
+        loadNamespace = package <- package %||% loaded_package(i),
+        source = , sys.source = place <- place %||% sourced_place(name, i)
+      )
     } else if (is_load(head)) {
       package <- package %||% loaded_package(i)
     }

@@ -52,11 +52,17 @@ gptr_register <- function(spec) {
   rank <- if (is.null(package)) 3L else 5L
   id <- add_record(spec, list(source = source, rank = rank, extension = source, place = context$place))
   if (!is.null(package)) on_unload(package)
-  remover <- function() {
-    if (is.null(package)) control_guard("gptr_register")
+  invisible(record_remover(id, guarded = is.null(package)))
+}
+
+# Made apart, so that it keeps nothing but the id alive.
+record_remover <- function(id, guarded) {
+  force(id)
+  force(guarded)
+  function() {
+    if (guarded) control_guard("gptr_register")
     remove_record(id)
   }
-  invisible(remover)
 }
 
 # A factory registers through its API object, so that all it brings comes and goes together.

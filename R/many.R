@@ -37,8 +37,8 @@ gptr_wait <- function(x, timeout = Inf) {
 #'
 #' @param x A session, see [peter()], a team, or a list of them. One that does not run is left as it is.
 #' @return `x`, invisibly. Called from a handler inside of the run, it returns at once and the run ends soon after.
-#' @section Conditions: `gptr_error_invalid_argument` (`arg` is `x`), `gptr_error_permission` in code that the model wrote,
-#'   for another session than its own.
+#' @section Conditions: `gptr_error_invalid_argument` (`arg` is `x`), `gptr_error_permission` in code that the model
+#'   wrote, for another session than its own.
 #' @examples
 #' session <- peter("Wait.", model = gptr_fake_provider(list(list(hang = TRUE))), .run = FALSE)
 #' gptr_wait(session, timeout = 0.1)
@@ -304,7 +304,7 @@ is_driven <- function(s) session_in_frames(s) || isTRUE(session_data(s)$driven)
 
 refuse_busy <- function(s) {
   if (is_driven(s)) {
-    gptr_abort("busy", paste0("The session ", session_data(s)$id, " is running: steer it with gptr_steer() or peter(session, ...)."),
-      session = s)
+    gptr_abort("busy", paste0("The session ", session_data(s)$id, " is running: steer it with gptr_steer() or ",
+      "peter(session, ...)."), session = s)
   }
 }

@@ -29,8 +29,9 @@
 #' @param mode `plan`, `manual`, `edits` or `auto`, bare or quoted: what runs without asking. Default: option
 #'   `gptr.mode`, else `"manual"`; a continued session keeps its mode.
 #' @param skills,plugins,agents,.stdin Not available yet; must be left at their defaults.
-#' @param parallel Whole number, 1 or more: the one list among the context objects is fanned out, a child session an element,
-#'   as `lapply()` would see it, so many at a time. The value is a session of kind `"fanout"`, see [gptr_parallel()].
+#' @param parallel Whole number, 1 or more: the one list among the context objects is fanned out, a child session an
+#'   element, as `lapply()` would see it, so many at a time. The value is a session of kind `"fanout"`, see
+#'   [gptr_parallel()].
 #' @param budget Named list of what the call, with all sessions it starts, may use: `tokens` (default 2,000,000), `cost`
 #'   (USD, default 5), `turns` (model requests); `NULL` lifts a bound. Over it the run ends with `gptr_error_budget`.
 #' @param extensions Factories, paths of extension files, or a list of them: for this session only.
@@ -286,8 +287,9 @@ check_budget <- function(budget) {
   for (name in names(budget)) {
     limit <- budget[[name]]
     if (!(name %in% known) || !(is.null(limit) || (is_finite_number(limit) && limit >= 0))) {
-      gptr_abort("invalid_argument", paste0("`budget$", name, "` must be one of tokens, cost and turns, NULL or a number of ",
-        "at least 0."), arg = "budget", expected = "a named list of tokens, cost and turns, each NULL or at least 0")
+      gptr_abort("invalid_argument", paste0("`budget$", name, "` must be one of tokens, cost and turns, NULL or a ",
+        "number of at least 0."), arg = "budget",
+        expected = "a named list of tokens, cost and turns, each NULL or at least 0")
     }
   }
   budget

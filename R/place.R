@@ -6,7 +6,7 @@
 call_context <- function() {
   calls <- sys.calls()
   place <- package <- NULL
-  for (i in length(calls):1L) {
+  for (i in seq.int(length(calls), 1L)) {
     call <- calls[[i]]
     head <- call[[1L]]
     ref <- attr(call, "srcref")

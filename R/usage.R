@@ -41,6 +41,6 @@ usage_sums <- function(rows) {
   # A host without a cache reports none: only a request with no word of the cache at all is unknown.
   known <- function(x) if (length(x) && all(is.na(x))) NA_real_ else sum(x, na.rm = TRUE)
   written <- c(rows$cache_write_5m, rows$cache_write_1h)
-  data.frame(requests = nrow(rows), input = sum(rows$input), output = sum(rows$output), cache_read = known(rows$cache_read),
-    cache_write = known(written), cost = sum(rows$cost))
+  data.frame(requests = nrow(rows), input = sum(rows$input), output = sum(rows$output),
+    cache_read = known(rows$cache_read), cache_write = known(written), cost = sum(rows$cost))
 }

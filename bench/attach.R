@@ -39,7 +39,8 @@ attach_big <- function() peter("look", big, model = gptr_fake_provider(list("ok"
 attach_sequence <- function() peter("look", sequence, model = gptr_fake_provider(list("ok")), envir = home)
 pass <- function(name) {
   code <- sprintf("got <- peter$bench$same(%s)\nNULL", name)
-  peter("pass", model = gptr_fake_provider(list(list(tool = "r", input = list(code = code)), "ok")), envir = home, mode = "auto")
+  model <- gptr_fake_provider(list(list(tool = "r", input = list(code = code)), "ok"))
+  peter("pass", model = model, envir = home, mode = "auto")
 }
 
 invisible(list(attach_small(), pass("small"), peter$bench$same(small), ms(attach_small()), ms(pass("small")), gc()))
@@ -48,13 +49,16 @@ invisible(lapply(c(list(big), big), tracemem))
 copies <- utils::capture.output({
   times <- c(small = ms(attach_small()), big = ms(attach_big()), sequence = ms(attach_sequence()))
   passed <- c(small = ms(pass("small")), big = ms(pass("big")), sequence = ms(pass("sequence")))
-  direct <- c(small = ms(peter$bench$same(small)), big = ms(peter$bench$same(big)), sequence = ms(peter$bench$same(sequence)))
+  direct <- c(small = ms(peter$bench$same(small)), big = ms(peter$bench$same(big)),
+    sequence = ms(peter$bench$same(sequence)))
 })
 invisible(lapply(c(list(big), big), untracemem))
 stopifnot(identical(nrow(home$got), NULL), length(home$got) == 1e9)
 print(data.frame(
   what = names(times), attach_ms = round(times, 1), more = round(times - times[[1L]], 1), pass_ms = round(passed, 1),
-  more = round(passed - passed[[1L]], 1), own_call_ms = round(direct, 2), more = round(direct - direct[[1L]], 2), check.names = FALSE
+  more = round(passed - passed[[1L]], 1), own_call_ms = round(direct, 2),
+  more = round(direct - direct[[1L]], 2), check.names = FALSE
 ), row.names = FALSE)
-cat(sprintf("\ndata frame of %.1f GB: %d copies traced, peak memory grew by %.0f MB\n", size_gb, sum(grepl("^tracemem", copies)), peak_mb() - before))
+cat(sprintf("\ndata frame of %.1f GB: %d copies traced, peak memory grew by %.0f MB\n", size_gb,
+  sum(grepl("^tracemem", copies)), peak_mb() - before))
 off()

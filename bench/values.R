@@ -68,14 +68,17 @@ print(table, row.names = FALSE)
 
 record <- list(type = "object", required = I(c("id", "name", "tags")), additionalProperties = FALSE, properties = list(
   id = list(type = "integer", minimum = 0), name = list(type = "string", pattern = "^[a-z]+ [0-9]+$", maxLength = 40),
-  score = list(type = c("number", "null")), tags = list(type = "array", items = list(enum = c("a", "b", "c")), uniqueItems = TRUE),
-  at = list(type = "object", properties = list(x = list(type = "number"), y = list(type = "number")), required = I(c("x", "y")))
+  score = list(type = c("number", "null")),
+  tags = list(type = "array", items = list(enum = c("a", "b", "c")), uniqueItems = TRUE),
+  at = list(type = "object", properties = list(x = list(type = "number"), y = list(type = "number")),
+    required = I(c("x", "y")))
 ))
 schema <- list(type = "object", properties = list(data = list(type = "array", items = record)))
 data <- lapply(1:2000, function(i) {
   list(id = i, name = paste("record", i), score = runif(1), tags = list("a", "c"), at = list(x = 1.5, y = 2))
 })
-off <- gptr_register(gptr_tool("check", "d", parameters = schema, fun = function(data) NULL, exposure = "r", namespace = "bench"))
+off <- gptr_register(gptr_tool("check", "d", parameters = schema, fun = function(data) NULL,
+  exposure = "r", namespace = "bench"))
 id <- gptr:::resolve_member(c("bench", "check"))$record
 ours <- ms(stopifnot(length(.Call(gptr:::wrap__member_check, id, list(data = data))) == 0L))
 off()
@@ -101,7 +104,8 @@ said <- tryCatch(run_python(), error = function(e) NA, warning = function(w) NA)
 theirs <- as.numeric(said)
 if (length(theirs) != 1L) theirs <- NA_real_
 cat("\n")
-print(data.frame(what = "2,000 records against a schema, R values read", gptr_ms = round(ours, 1), python_ms = round(theirs, 1),
+print(data.frame(what = "2,000 records against a schema, R values read", gptr_ms = round(ours, 1),
+  python_ms = round(theirs, 1),
   times_as_fast = round(theirs / ours, 1)), row.names = FALSE)
 
 # ---- members --------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@
 call_context <- function() {
   calls <- sys.calls()
   place <- package <- NULL
-  for (i in seq.int(length(calls), 1L)) {
+  for (i in engine(.Call(wrap__calls_of_note, calls))) {
     call <- calls[[i]]
     head <- call[[1L]]
     ref <- attr(call, "srcref")

@@ -44,7 +44,8 @@ gptr_register <- function(spec) {
   ready()
   context <- call_context()
   package <- context$package
-  if (is.null(package)) {
+  # Without a frame it is the person at the console.
+  if (is.null(package) && length(the$frames)) {
     control_guard("gptr_register")
     no_factory("gptr_register")
   }
@@ -74,16 +75,24 @@ no_factory <- function(action) {
     session = NULL)
 }
 
+store_record <- function(spec, origin, validated) {
+  added <- engine(.Call(wrap__registry_add, spec, origin, fake_state(spec), validated, FALSE))
+  # Few specs hold what the engine can't read; the engine sees it as it reads.
+  if (is.null(added$unreadable)) return(added)
+  engine(.Call(wrap__registry_add, for_engine(spec), origin, fake_state(spec), validated, TRUE))
+}
+
 # Stores a spec in the engine and its closures here. Returns the record's id.
 add_record <- function(spec, origin, specs = the$specs) {
-  added <- engine(.Call(wrap__registry_add, for_engine(spec), origin, fake_state(spec), FALSE))
+  added <- store_record(spec, origin, FALSE)
   if (!is.null(added$validator)) {
     spec <- complete_spec(spec)
-    added <- engine(.Call(wrap__registry_add, for_engine(spec), origin, fake_state(spec), TRUE))
+    added <- store_record(spec, origin, TRUE)
   }
-  spec <- apply_patch(spec, added$patch)
-  specs[[added$id]] <- if (is.null(added$generate)) spec else add_generated(spec, added$generate)
-  forget(added$released)
+  # What a constructor built is complete.
+  if (!is.null(added$patch)) spec <- add_generated(apply_patch(spec, added$patch), added$generate)
+  assign(added$id, spec, envir = specs)
+  if (length(added$released)) forget(added$released)
   if (!added$consumed) say_unconsumed(spec$kind)
   added$id
 }

@@ -7,6 +7,7 @@ mod check;
 mod extension;
 mod member;
 mod native;
+mod place;
 mod provider;
 mod registry;
 mod session;
@@ -22,6 +23,7 @@ extendr_module! {
     use extension;
     use member;
     use native;
+    use place;
     use provider;
     use registry;
     use session;

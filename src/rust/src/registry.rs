@@ -20,7 +20,7 @@ use gptr_engine::value::{HostData, HostValue, Value, json};
 use crate::answer::{answer, engine, guarded};
 use crate::arg;
 use crate::task::read_reply;
-use crate::value::{host_value, named_list, robj, robj_host};
+use crate::value::{host_value, named_list, needs_r, robj, robj_host};
 
 /// The features of the API; `load` adds the kinds that a load has staged.
 #[extendr]
@@ -85,10 +85,13 @@ pub fn generate(generate: Option<&Generate>) -> Value {
 }
 
 /// Stores a spec. `origin` is list(source, rank, extension, session, place). A spec of a kind that R validates is only
-/// stored when that was done.
+/// stored when that was done; one that R has to prepare is not: list(unreadable).
 #[extendr]
-fn registry_add(spec: Robj, origin: Robj, fake: Robj, validated: Robj) -> Robj {
+fn registry_add(spec: Robj, origin: Robj, fake: Robj, validated: Robj, prepared: Robj) -> Robj {
     guarded(|| {
+        if !arg::flag(&prepared, "prepared")? && needs_r(&spec) {
+            return Ok(robj(&json!({"unreadable": true})));
+        }
         let engine = engine();
         let origin = Origin::checked(&host_value(&origin))?;
         let spec = host_value(&spec);

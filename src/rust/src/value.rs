@@ -12,7 +12,7 @@ use gptr_engine::error::Error;
 use gptr_engine::value::{Value, json};
 
 pub use build::{robj, robj_host};
-pub use read::host_value;
+pub use read::{host_value, needs_r};
 
 /// A named list of R objects.
 pub fn named_list(items: Vec<(&str, Robj)>) -> Robj {

@@ -53,7 +53,7 @@ gptr_cancel <- function(x) {
     data <- session_data(s)
     engine(.Call(wrap__session_abort, data$ptr, "user"))
     # A run that was left settles here; one that is being driven does so in its own loop.
-    if (!is.null(data$task) && !is_driven(s)) settle(s)
+    if (!is.null(left_task(s)) && !is_driven(s)) settle(s)
   }
   invisible(x)
 }
@@ -173,7 +173,7 @@ built_session <- function(x, arg) {
   if (!inherits(x, "gptr_session") || inherits(x, "gptr_team")) {
     abort_argument(arg, "calls of peter(), or sessions built with `.run = FALSE`", x)
   }
-  if (is.null(session_data(x)$task) && !session_has_input(x)) {
+  if (is.null(left_task(x)) && !session_has_input(x)) {
     gptr_abort("invalid_argument", paste0("`", arg, "` has a session with nothing to run: build it with `.run = FALSE`."),
       arg = arg, expected = "sessions with input")
   }
@@ -259,7 +259,7 @@ elapsed_now <- function() proc.time()[["elapsed"]]
 # A new run for what waits in a session, the one that was left, or NULL when there is nothing to do.
 session_task <- function(s) {
   data <- session_data(s)
-  if (is.null(data$task) && session_has_input(s)) data$task <- .Call(wrap__task_run, data$ptr)
+  if (is.null(left_task(s)) && session_has_input(s)) data$task <- .Call(wrap__task_run, data$ptr)
   data$task
 }
 

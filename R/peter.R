@@ -322,7 +322,7 @@ begin <- function(call, run) {
   )
   if (is.null(frame)) the$last <- session
   # A run that was left after a step is under way: a word for it is a steer.
-  if (is.null(data$task) || length(call$context)) {
+  if (is.null(left_task(session)) || length(call$context)) {
     engine(.Call(wrap__session_prompt, data$ptr, said(call, home, if (is.null(before)) "prompt" else "pipe", frame)))
   } else {
     steer_running(session, call)
@@ -398,11 +398,18 @@ session_in_frames <- function(session) {
   any(vapply(the$frames, function(f) identical(f$session, id), NA))
 }
 
+# The run that a session was left in, or NULL. A second Ctrl-C may come while a run is put away: what settled is no run.
+left_task <- function(session) {
+  data <- session_data(session)
+  if (!is.null(data$task) && !session_get(session, "status") %in% c("running", "waiting")) data$task <- NULL
+  data$task
+}
+
 # Drives the session's run, a new one or one that was left after a step, and raises its terminal condition.
 run_session <- function(session, turns = Inf) {
   data <- session_data(session)
   refuse_busy(session)
-  task <- data$task %||% .Call(wrap__task_run, data$ptr)
+  task <- left_task(session) %||% .Call(wrap__task_run, data$ptr)
   data$task <- task
   on.exit(data$task <- NULL)
   result <- drive(task, turns)

@@ -17,7 +17,7 @@ gptr_step <- function(s, turns = 1L) {
   check_class(s, "gptr_session", "s")
   refuse_team(s, "s")
   if (!identical(turns, Inf)) check_count(turns, "turns", min = 1)
-  if (is.null(session_data(s)$task) && !session_has_input(s)) return(invisible(s))
+  if (is.null(left_task(s)) && !session_has_input(s)) return(invisible(s))
   run_session(s, turns)
 }
 

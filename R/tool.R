@@ -13,8 +13,8 @@
 #'
 #' @param name String of letters, digits, `_` and `-`, 1 to 64 characters.
 #' @param description String. What the tool does, for the model.
-#' @param parameters The JSON Schema of the input, of type object: a list, a string of JSON, or a function without
-#'   arguments that is evaluated when a session starts. `NULL` (default): derived from the arguments of `fun`, all
+#' @param parameters The JSON Schema of the input, of type object: a list, a string of JSON, or a `function(ctx)`
+#'   that is evaluated when a session starts. `NULL` (default): derived from the arguments of `fun`, all
 #'   of them strings; without `fun`, an object without properties.
 #' @param execute `function(input, ctx)` or `NULL` (default). `input` is a named list in which arrays are lists. It
 #'   returns `NULL`, a character vector, a [gptr_tool_result()], or a list of its arguments. An error that it raises

@@ -35,6 +35,7 @@ interrupt_child <- function(lines, env = character(), signals = 1L) {
   if (!ready || !seen("ready")) stop("the child never came so far: ", process$read_error(), process$read_output())
   sent <- as.numeric(Sys.time())
   for (i in seq_len(signals)) process$interrupt()
+  cat("sent all\n", file = marks, append = TRUE)
   process$wait(60000)
   alive <- process$is_alive()
   lines <- readLines(marks, warn = FALSE)
@@ -183,6 +184,10 @@ test_that("a burst of signals ends one run and leaves no other trace", {
     "tool <- plain_tool('t', function(input, ctx) busy())",
     "tryCatch(interrupted(function() peter('x', model = calls_t, envir = new.env(), mode = 'auto', tools = tool)),",
     "  interrupt = function(e) mark('again_interrupted'))",
+    # The last of the signals may come late: it would stop the second turn, as it should.
+    "over <- FALSE",
+    "while (!over) tryCatch({ Sys.sleep(0.1); over <- 'sent all' %in% readLines(marks, warn = FALSE) }, interrupt = function(e) NULL)",
+    "tryCatch(Sys.sleep(0.1), interrupt = function(e) NULL)",
     "mark('later', session$status)", "second('go on', mode = 'auto')"
   ), signals = 3L)
   expect_identical(child$later, "aborted", info = child$error)

@@ -12,19 +12,6 @@ images_of <- function(session, i = 1L) {
   Filter(function(b) identical(b$type, "image"), results_of(session)[[i]]$content)
 }
 
-# Puts another function into the package for the rest of the calling test.
-local_replacement <- function(name, value, env = parent.frame()) {
-  ns <- asNamespace("gptr")
-  put <- function(value) {
-    unlockBinding(name, ns)
-    assign(name, value, envir = ns)
-    lockBinding(name, ns)
-  }
-  old <- get(name, ns)
-  withr::defer(put(old), envir = env)
-  put(value)
-}
-
 text_lines <- function(session, i = 1L) {
   blocks <- results_of(session)[[i]]$content
   strsplit(blocks[[1L]]$text, "\n", fixed = TRUE)[[1L]]
@@ -141,7 +128,7 @@ test_that("text beside images is cut to what they leave", {
 })
 
 test_that("where no PNG device can be opened there is a note and no error", {
-  local_replacement("open_png", function(stem, width, height, dpi) {
+  local_function("open_png", function(stem, width, height, dpi) {
     grDevices::pdf(paste0(stem, ".pdf"), onefile = FALSE)
     paste0(stem, ".pdf")
   })

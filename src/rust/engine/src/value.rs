@@ -138,6 +138,23 @@ impl From<f64> for HostValue {
 }
 
 impl HostValue {
+    /// JSON as a host has it: objects are named lists, arrays unnamed ones, scalars vectors of length one.
+    pub fn from_json(value: &Value) -> HostValue {
+        match value {
+            Value::Null => HostValue::null(),
+            Value::Bool(flag) => (*flag).into(),
+            Value::Number(number) => match number.as_i64() {
+                Some(whole) => HostData::Integer(vec![Some(whole)]).into(),
+                None => number.as_f64().unwrap_or_default().into(),
+            },
+            Value::String(text) => text.as_str().into(),
+            Value::Array(items) => HostValue::list(items.iter().map(HostValue::from_json)),
+            Value::Object(fields) => {
+                HostValue::named(fields.iter().map(|(name, value)| (name.clone(), HostValue::from_json(value))))
+            }
+        }
+    }
+
     /// R's NULL.
     pub fn null() -> Self {
         HostValue::default()

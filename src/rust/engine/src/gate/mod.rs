@@ -11,5 +11,6 @@ pub mod message;
 pub mod mode;
 pub mod probe;
 pub mod risk;
+mod shell;
 
 pub use code::{Around, risk_of_code};

@@ -140,5 +140,7 @@ mod tests {
         spent.request();
         spent.reply(&Usage { input: Some(10), cache_read: Some(5), ..Usage::default() });
         assert_eq!(*spent.used.borrow(), [15.0, 0.0, 1.0]);
+        spent.reply(&Usage { cost: Some(0.5), ..Usage::default() });
+        assert_eq!(*spent.used.borrow(), [15.0, 0.5, 1.0]);
     }
 }

@@ -312,28 +312,13 @@ impl Arguments {
         let kept = self.host.names.iter().flatten().zip(self.host.items().unwrap_or_default());
         let kept = kept.filter(|(name, _)| !change.dropped.contains(name) && !change.changed.contains_key(*name));
         let kept = kept.map(|(name, item)| (name.clone(), item.clone()));
-        let new = change.changed.iter().map(|(name, value)| (name.clone(), host_of(value)));
+        let new = change.changed.iter().map(|(name, value)| (name.clone(), HostValue::from_json(value)));
         record_problems(record, &HostValue::named(kept.chain(new)))
     }
 }
 
 fn is_described(value: &Value) -> bool {
     value.get("$r").is_some()
-}
-
-/// JSON as a host would have it.
-fn host_of(value: &Value) -> HostValue {
-    match value {
-        Value::Null => HostValue::null(),
-        Value::Bool(flag) => (*flag).into(),
-        Value::String(text) => text.as_str().into(),
-        Value::Number(number) => match number.as_i64().and_then(|n| i32::try_from(n).ok()) {
-            Some(whole) => whole.into(),
-            None => number.as_f64().unwrap_or_default().into(),
-        },
-        Value::Array(items) => HostValue::list(items.iter().map(host_of)),
-        Value::Object(fields) => HostValue::named(fields.iter().map(|(name, value)| (name.clone(), host_of(value)))),
-    }
 }
 
 /// The elements of a value, down to the last level.

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::value::{HostData, json};
+use crate::value::json;
 
 /// Any JSON of a few names, so that schemas and values meet.
 fn value() -> impl Strategy<Value = Value> {
@@ -57,21 +57,6 @@ fn schema() -> impl Strategy<Value = Value> {
     })
 }
 
-/// The value as R holds it.
-fn held(value: &Value) -> HostValue {
-    match value {
-        Value::Null => HostValue::null(),
-        Value::Bool(b) => (*b).into(),
-        Value::Number(n) => match n.as_i64() {
-            Some(i) => HostData::Integer(vec![Some(i)]).into(),
-            None => n.as_f64().unwrap_or_default().into(),
-        },
-        Value::String(s) => s.as_str().into(),
-        Value::Array(items) => HostValue::list(items.iter().map(held)),
-        Value::Object(map) => HostValue::named(map.iter().map(|(k, v)| (k.clone(), held(v)))),
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
@@ -89,7 +74,7 @@ proptest! {
         let adapted = compiled.adapted(&input).into_owned();
         prop_assert!(!errors.is_empty() || compiled.validate(&adapted).is_empty(), "{} {}", input, adapted);
         prop_assert_eq!(&*compiled.adapted(&adapted), &adapted);
-        let checked = compiled.check_host(&held(&input));
+        let checked = compiled.check_host(&HostValue::from_json(&input));
         prop_assert!(checked.errors.iter().all(|e| e.ends_with('.')));
         if let Some(fields) = input.as_object() {
             let _ = compiled.unknown_arguments(fields);

@@ -4,21 +4,6 @@ use super::*;
 use crate::provider::json_repair;
 use proptest::prelude::*;
 
-/// What a host makes of JSON: objects are named lists, arrays unnamed ones, scalars vectors of length one.
-fn held(value: &Value) -> HostValue {
-    match value {
-        Value::Null => HostValue::null(),
-        Value::Bool(b) => (*b).into(),
-        Value::Number(n) => match n.as_i64() {
-            Some(i) => HostData::Integer(vec![Some(i)]).into(),
-            None => n.as_f64().unwrap_or_default().into(),
-        },
-        Value::String(s) => s.as_str().into(),
-        Value::Array(items) => HostValue::list(items.iter().map(held)),
-        Value::Object(map) => HostValue::named(map.iter().map(|(k, v)| (k.clone(), held(v)))),
-    }
-}
-
 fn json_value() -> impl Strategy<Value = Value> {
     // Whole doubles are written like integers.
     let is_plain = |x: &f64| x.is_finite() && (x.fract() != 0.0 || x.abs() > 9_007_199_254_740_992.0);
@@ -73,7 +58,7 @@ fn host_value() -> impl Strategy<Value = HostValue> {
 proptest! {
     #[test]
     fn what_json_holds_comes_back(value in json_value()) {
-        prop_assert_eq!(held(&value).to_json(), Ok(value.clone()));
+        prop_assert_eq!(HostValue::from_json(&value).to_json(), Ok(value.clone()));
         let text = value.to_string();
         let read: Value = serde_json::from_str(&text).map_err(|e| TestCaseError::fail(e.to_string()))?;
         prop_assert_eq!(read.to_string(), text);
